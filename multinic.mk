@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Our part of the base's Makefile.am.  Paths are those of the staged tree.
+
+# lib/ovs-router.[ch] and lib/route-table.[ch] are ours too: they stand in
+# place of the base's files and are in its own lists.
+lib_libopenvswitch_la_SOURCES += \
+	lib/netdev-dummy-address.c \
+	lib/netdev-dummy-address.h \
+	lib/ovs-router-command.c \
+	lib/ovs-router-command.h \
+	lib/route.c \
+	lib/route.h \
+	lib/route-argument.c \
+	lib/route-argument.h \
+	lib/route-db-private.h \
+	lib/route-db.c \
+	lib/route-db.h \
+	lib/route-device.c \
+	lib/route-device.h \
+	lib/route-dump.c \
+	lib/route-dump.h \
+	lib/route-fib.c \
+	lib/route-fib.h \
+	lib/route-filter.c \
+	lib/route-filter.h \
+	lib/route-format.c \
+	lib/route-json.c \
+	lib/route-json.h \
+	lib/route-lookup.c \
+	lib/route-lookup.h \
+	lib/route-netlink-private.h \
+	lib/route-netlink.c \
+	lib/route-netlink.h \
+	lib/route-netlink-device.c \
+	lib/route-netlink-rule.c \
+	lib/route-object.c \
+	lib/route-object.h \
+	lib/route-output.c \
+	lib/route-output.h \
+	lib/route-prefix.h \
+	lib/route-rule.c \
+	lib/route-rule.h \
+	lib/route-source.c \
+	lib/route-sync.c \
+	lib/route-sync.h \
+	lib/route-update-private.h \
+	lib/route-update.c \
+	lib/route-update.h \
+	lib/route-update-device.c \
+	lib/route-watch.c \
+	lib/route-watch.h \
+	lib/tunnel-egress.c \
+	lib/tunnel-egress.h \
+	lib/user-route.c \
+	lib/user-route.h
+
+ofproto_libofproto_la_SOURCES += \
+	ofproto/tunnel-port.c \
+	ofproto/tunnel-port.h
+
+# Subcommands of ovstest.
+tests_ovstest_SOURCES += \
+	tests/test-route-argument.c \
+	tests/lookup-twin.c \
+	tests/lookup-twin.h \
+	tests/route-scene.c \
+	tests/route-scene.h \
+	tests/route-test.c \
+	tests/route-test.h \
+	tests/test-route-bench.c \
+	tests/test-route-db.c \
+	tests/test-route-fib.c \
+	tests/test-route-lookup.c \
+	tests/test-route-mirror.c \
+	tests/test-route-netlink.c \
+	tests/route-netlink-samples.h \
+	tests/route-netlink-text.c \
+	tests/route-netlink-text.h \
+	tests/route-update-check.c \
+	tests/route-update-check.h \
+	tests/test-route-update.c \
+	tests/test-route-rule.c \
+	tests/test-route-threads.c \
+	tests/test-route-twin.c \
+	tests/test-route-watch.c \
+	tests/test-tunnel-egress.c \
+	tests/test-tunnel-port.c \
+	ofproto/tunnel-port.c
+
+# Our own autotest suite.
+MULTINIC_TESTSUITE = $(srcdir)/tests/multinic-testsuite
+MULTINIC_TESTSUITE_AT = \
+	tests/multinic-testsuite.at \
+	tests/ovs-route-argument.at \
+	tests/ovs-route-command.at \
+	tests/ovs-route-kernel.at \
+	tests/route-fib.at \
+	tests/route-lookup.at \
+	tests/route-netlink.at \
+	tests/route-watch.at \
+	tests/tunnel-egress.at
+
+EXTRA_DIST += multinic.mk $(MULTINIC_TESTSUITE_AT)
+CLEANFILES += $(MULTINIC_TESTSUITE)
+
+$(MULTINIC_TESTSUITE): $(MULTINIC_TESTSUITE_AT) $(COMMON_MACROS_AT) package.m4
+	$(AM_V_GEN)$(AUTOTEST) -I $(srcdir) -o $@ $(srcdir)/$<
+
+check-multinic: all $(MULTINIC_TESTSUITE)
+	$(SHELL) $(MULTINIC_TESTSUITE) -C tests \
+	  AUTOTEST_PATH=$(AUTOTEST_PATH) $(TESTSUITEFLAGS)
+.PHONY: check-multinic
