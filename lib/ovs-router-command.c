@@ -17,6 +17,7 @@
 #include "route-lookup.h"
 #include "route-output.h"
 #include "route-table.h"
+#include "tunnel-egress.h"
 #include "unixctl.h"
 #include "user-route.h"
 #include "util.h"
@@ -178,6 +179,13 @@ route_lookup_command(struct unixctl_conn *conn, int argc, const char *argv[],
                ROUTE_ARG_ADDRESS | ROUTE_ARG_MARK | ROUTE_ARG_SRC
                | ROUTE_ARG_TOS | ROUTE_ARG_DPORT | ROUTE_ARG_JSON, 0,
                &args)) {
+        return;
+    }
+
+    if (!tunnel_egress_is_unicast(&args.address)) {
+        ipv6_format_mapped(&args.address, &s);
+        ds_put_cstr(&s, " is not a unicast address");
+        reply_error(conn, "Not found", ds_steal_cstr(&s));
         return;
     }
 

@@ -41,8 +41,8 @@ enum outcome {
     OUTCOME_FAMILIES_DIFFER,    /* Of source and destination. */
 };
 
-static bool
-is_unicast(const struct in6_addr *addr)
+bool
+tunnel_egress_is_unicast(const struct in6_addr *addr)
 {
     if (IN6_IS_ADDR_V4MAPPED(addr)) {
         ovs_be32 ip = in6_addr_get_mapped_ipv4(addr);
@@ -57,7 +57,7 @@ is_unicast(const struct in6_addr *addr)
 static enum outcome
 ask(const struct route_query *query, struct route_result *result)
 {
-    if (!is_unicast(&query->dst)) {
+    if (!tunnel_egress_is_unicast(&query->dst)) {
         return OUTCOME_NOT_UNICAST;
     }
     if (ipv6_addr_is_set(&query->src)

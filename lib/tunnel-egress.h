@@ -28,6 +28,10 @@ struct tunnel_egress {
     struct in6_addr src;        /* Outer source. */
 };
 
+/* True if 'addr' may be the destination of a tunnel, as far as the address
+ * alone tells (a subnet's broadcast address is known by its route). */
+bool tunnel_egress_is_unicast(const struct in6_addr *addr);
+
 /* Finds the way out of the packet whose outer headers 'flow->tunnel' (as
  * tnl_port_send() left it) and 'flow->pkt_mark' describe.  If the choice
  * among several next hops depended on the inner headers, adds those to 'wc'.
