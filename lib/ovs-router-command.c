@@ -416,12 +416,12 @@ ovs_router_command_init(void)
     unixctl_command_register("ovs/route/rule/add",
                              "[-4|-6] [not] from=all|ip/plen "
                              "[to=all|ip/plen] [prio=num] "
-                             "table=local|main|default|id", 2, MAX_ARGS,
+                             "table=local|main|default|id", 0, MAX_ARGS,
                              rule_add_command, NULL);
     unixctl_command_register("ovs/route/rule/del",
                              "[-4|-6] [not] from=all|ip/plen "
                              "[to=all|ip/plen] [prio=num] "
-                             "table=local|main|default|id", 2, MAX_ARGS,
+                             "table=local|main|default|id", 0, MAX_ARGS,
                              rule_del_command, NULL);
     unixctl_command_register("ovs/route/rule/show",
                              "[-4|-6|all] [format=json]", 0, MAX_ARGS,
