@@ -48,20 +48,26 @@ add_address(struct netdev *netdev, const struct in6_addr *ip, uint8_t plen)
 {
     const char *name = netdev_get_name(netdev);
     struct dummy_address *address;
+    struct netdev *unused = NULL;
     uint8_t old_plen = plen;
+
+    /* The base asks with locks held that taking a reference needs, too. */
+    netdev_ref(netdev);
 
     ovs_mutex_lock(&mutex);
     address = find_address(netdev, ip);
     if (address) {
         old_plen = address->plen;
+        unused = netdev;
     } else {
         address = xmalloc(sizeof *address);
-        address->netdev = netdev_ref(netdev);
+        address->netdev = netdev;
         address->ip = *ip;
         ovs_list_push_back(&addresses, &address->node);
     }
     address->plen = plen;
     ovs_mutex_unlock(&mutex);
+    netdev_close(unused);
 
     if (old_plen != plen) {
         ovs_router_remove_port_address(name, ip, old_plen);
