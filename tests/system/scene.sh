@@ -44,8 +44,8 @@ finish() {
             "$lab_dir/h$h/ovs-vswitchd.log" | head -3)
         [ -z "$bad" ] || fail "host $h: $bad"
     done
-    bad=$(cat "$lab_dir"/h?/sanitizer.* 2>/dev/null | head -40)
-    [ -z "$bad" ] || fail "$bad"
+    bad=$("$top/build-aux/sanitizer" "$top" "$lab_dir"/h?/sanitizer.*) \
+        || fail "$(echo "$bad" | head -40)"
 }
 
 # kernel_nic H DST SRC: the NIC that the kernel of host H takes for a tunnel
