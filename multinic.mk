@@ -5,6 +5,12 @@
 # lib/ovs-router.[ch] and lib/route-table.[ch] are ours too: they stand in
 # place of the base's files and are in its own lists.
 lib_libopenvswitch_la_SOURCES += \
+	lib/encap-config.c \
+	lib/encap-config.h \
+	lib/encap-endpoint.c \
+	lib/encap-endpoint.h \
+	lib/encap-select.c \
+	lib/encap-select.h \
 	lib/netdev-dummy-address.c \
 	lib/netdev-dummy-address.h \
 	lib/ovs-router-command.c \
@@ -61,6 +67,15 @@ ofproto_libofproto_la_SOURCES += \
 
 # Subcommands of ovstest.
 tests_ovstest_SOURCES += \
+	tests/encap-cases.c \
+	tests/encap-cases.h \
+	tests/encap-scene.c \
+	tests/encap-scene.h \
+	tests/encap-twin.c \
+	tests/encap-twin.h \
+	tests/test-encap-config.c \
+	tests/test-encap-endpoint.c \
+	tests/test-encap-select.c \
 	tests/test-route-argument.c \
 	tests/lookup-twin.c \
 	tests/lookup-twin.h \
@@ -92,6 +107,7 @@ tests_ovstest_SOURCES += \
 MULTINIC_TESTSUITE = $(srcdir)/tests/multinic-testsuite
 MULTINIC_TESTSUITE_AT = \
 	tests/multinic-testsuite.at \
+	tests/encap-select.at \
 	tests/ovs-route-argument.at \
 	tests/ovs-route-command.at \
 	tests/ovs-route-kernel.at \
