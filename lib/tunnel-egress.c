@@ -33,13 +33,8 @@ COVERAGE_DEFINE(tunnel_egress_rule_blackhole);
 COVERAGE_DEFINE(tunnel_egress_rule_unreachable);
 COVERAGE_DEFINE(tunnel_egress_rule_prohibit);
 COVERAGE_DEFINE(tunnel_egress_not_unicast);
-
-/* What became of a query: a verdict of the router, or a refusal of ours. */
-enum outcome {
-    OUTCOME_VERDICT,
-    OUTCOME_NOT_UNICAST,        /* Destination. */
-    OUTCOME_FAMILIES_DIFFER,    /* Of source and destination. */
-};
+COVERAGE_DEFINE(tunnel_egress_endpoint_down);
+COVERAGE_DEFINE(tunnel_egress_all_endpoints_down);
 
 bool
 tunnel_egress_is_unicast(const struct in6_addr *addr)
@@ -52,27 +47,85 @@ tunnel_egress_is_unicast(const struct in6_addr *addr)
     return ipv6_addr_is_set(addr) && !ipv6_addr_is_multicast(addr);
 }
 
-/* Destinations that no tunnel has are refused before the router notes them,
- * and what only the router knows (a subnet's broadcast address) after. */
-static enum outcome
-ask(const struct route_query *query, struct route_result *result)
+static bool
+is_sendable(const struct route_result *result)
 {
-    if (!tunnel_egress_is_unicast(&query->dst)) {
-        return OUTCOME_NOT_UNICAST;
+    return (result->verdict == ROUTE_OK
+            && (result->route->type == ROUTE_UNICAST
+                || result->route->type == ROUTE_LOCAL));
+}
+
+/* For encap_select(). */
+static bool
+routing_prefers(const struct encap_query *encap, struct in6_addr *src)
+{
+    struct tunnel_decision *decision = CONST_CAST(void *, encap->aux);
+    struct route_query query = decision->route;
+    struct route_result result;
+
+    query.src = in6addr_any;
+    ovs_router_lookup_query(&query, &result, NULL);
+    decision->hashed |= result.hashed;
+    if (!is_sendable(&result)) {
+        return false;
     }
+    *src = result.src;
+    return true;
+}
+
+/* Decides for 'decision->encap' and 'decision->route', which are filled in.
+ * Destinations that no tunnel has are refused before the router notes them,
+ * and what only the router knows (a subnet's broadcast address) after. */
+static void
+decide(struct tunnel_decision *decision, struct route_trail *trail)
+{
+    struct encap_query *encap = &decision->encap;
+    struct route_query *query = &decision->route;
+
+    decision->registry = encap_registry_get();
+    decision->hashed = false;
+    if (!tunnel_egress_is_unicast(&query->dst)) {
+        decision->outcome = TUNNEL_NOT_UNICAST;
+        return;
+    }
+
+    encap->dst = query->dst;
+    encap->prefers = routing_prefers;
+    encap->aux = decision;
+    if (encap_select(decision->registry, encap, &decision->choice)) {
+        decision->outcome = TUNNEL_NO_ENDPOINT;
+        return;
+    }
+
+    query->src = decision->choice.src;
     if (ipv6_addr_is_set(&query->src)
         && !IN6_IS_ADDR_V4MAPPED(&query->src)
            != !IN6_IS_ADDR_V4MAPPED(&query->dst)) {
-        return OUTCOME_FAMILIES_DIFFER;
+        decision->outcome = TUNNEL_FAMILIES_DIFFER;
+        return;
     }
 
-    ovs_router_lookup_query(query, result, NULL);
-    if (result->verdict == ROUTE_OK
-        && result->route->type != ROUTE_UNICAST
-        && result->route->type != ROUTE_LOCAL) {
-        return OUTCOME_NOT_UNICAST;
+    ovs_router_lookup_query(query, &decision->result, trail);
+    decision->hashed |= decision->result.hashed;
+    decision->outcome = (decision->result.verdict == ROUTE_OK
+                         && !is_sendable(&decision->result)
+                         ? TUNNEL_NOT_UNICAST : TUNNEL_ROUTED);
+}
+
+static int
+decision_errno(const struct tunnel_decision *decision)
+{
+    switch (decision->outcome) {
+    case TUNNEL_ROUTED:
+        return route_verdict_errno(decision->result.verdict);
+    case TUNNEL_NOT_UNICAST:
+        return EACCES;
+    case TUNNEL_FAMILIES_DIFFER:
+        return EINVAL;
+    case TUNNEL_NO_ENDPOINT:
+        return ENETDOWN;
     }
-    return OUTCOME_VERDICT;
+    OVS_NOT_REACHED();
 }
 
 static void
@@ -115,40 +168,58 @@ count_verdict(enum route_verdict verdict)
     }
 }
 
-/* Counts a refusal, appends its reason to 'reason' and returns its errno. */
-static int
-refuse(enum outcome outcome, const struct route_query *query,
-       const struct route_result *result, struct ds *reason)
+static void
+count_refusal(const struct tunnel_decision *decision)
 {
-    switch (outcome) {
-    case OUTCOME_NOT_UNICAST:
+    switch (decision->outcome) {
+    case TUNNEL_ROUTED:
+        count_verdict(decision->result.verdict);
+        break;
+    case TUNNEL_NOT_UNICAST:
         COVERAGE_INC(tunnel_egress_not_unicast);
-        if (reason) {
-            ds_put_cstr(reason, "destination ");
-            ipv6_format_mapped(&query->dst, reason);
-            ds_put_cstr(reason, " is not a unicast address");
-        }
-        return EACCES;
-
-    case OUTCOME_FAMILIES_DIFFER:
+        break;
+    case TUNNEL_FAMILIES_DIFFER:
         COVERAGE_INC(tunnel_egress_bad_source);
-        if (reason) {
-            ds_put_cstr(reason, "source ");
-            ipv6_format_mapped(&query->src, reason);
-            ds_put_cstr(reason, " is not of the family of destination ");
-            ipv6_format_mapped(&query->dst, reason);
+        break;
+    case TUNNEL_NO_ENDPOINT:
+        if (decision->choice.verdict == ENCAP_REFUSED_DOWN) {
+            COVERAGE_INC(tunnel_egress_endpoint_down);
+        } else {
+            COVERAGE_INC(tunnel_egress_all_endpoints_down);
         }
-        return EINVAL;
-
-    case OUTCOME_VERDICT:
         break;
     }
+}
 
-    count_verdict(result->verdict);
-    if (reason) {
-        route_verdict_format(query, result, reason);
+void
+tunnel_decision_format_refusal(const struct tunnel_decision *decision,
+                               struct ds *reason)
+{
+    const struct route_query *query = &decision->route;
+
+    switch (decision->outcome) {
+    case TUNNEL_ROUTED:
+        route_verdict_format(query, &decision->result, reason);
+        break;
+
+    case TUNNEL_NOT_UNICAST:
+        ds_put_cstr(reason, "destination ");
+        ipv6_format_mapped(&query->dst, reason);
+        ds_put_cstr(reason, " is not a unicast address");
+        break;
+
+    case TUNNEL_FAMILIES_DIFFER:
+        ds_put_cstr(reason, "source ");
+        ipv6_format_mapped(&query->src, reason);
+        ds_put_cstr(reason, " is not of the family of destination ");
+        ipv6_format_mapped(&query->dst, reason);
+        break;
+
+    case TUNNEL_NO_ENDPOINT:
+        encap_choice_format(decision->registry, &decision->encap,
+                            &decision->choice, reason);
+        break;
     }
-    return route_verdict_errno(result->verdict);
 }
 
 /* The headers of what is inside the tunnel that spread over next hops. */
@@ -178,42 +249,95 @@ outer_source(const struct flow_tnl *tnl)
 }
 
 int
-tunnel_egress_lookup(const struct flow *flow, struct flow_wildcards *wc,
-                     struct tunnel_egress *egress, struct ds *reason)
+tunnel_egress_decide(const struct flow *flow,
+                     const struct tunnel_sender *sender,
+                     struct tunnel_decision *decision,
+                     struct route_trail *trail)
 {
     const struct flow_tnl *tnl = &flow->tunnel;
-    struct route_query query = {
+    struct in6_addr src = outer_source(tnl);
+
+    decision->encap = (struct encap_query) {
+        .tunnel_src = sender->src_flow ? in6addr_any : src,
+        .flow_src = sender->src_flow ? src : in6addr_any,
+        .ingress = sender->ingress,
+    };
+    decision->route = (struct route_query) {
         .dst = flow_tnl_dst(tnl),
-        .src = outer_source(tnl),
         .mark = flow->pkt_mark,
         .tos = tnl->ip_tos,
         .ipproto = tunnel_ipproto(tnl->tp_dst),
         .dport = tnl->tp_dst,
         .hash = flow_hash_fields(flow, hash_fields(flow), 0),
     };
-    struct route_result result;
-    enum outcome outcome;
+    decide(decision, trail);
+    return decision_errno(decision);
+}
+
+int
+tunnel_egress_lookup(const struct flow *flow,
+                     const struct tunnel_sender *sender,
+                     struct flow_wildcards *wc, struct tunnel_egress *egress,
+                     struct ds *text)
+{
+    struct tunnel_decision decision;
+    const struct route_result *result = &decision.result;
+    int error = tunnel_egress_decide(flow, sender, &decision, NULL);
 
     /* A packet off the wire has no mark, one that was recirculated may have
      * got one on its way that its successors have not. */
     if (flow->pkt_mark || flow->recirc_id) {
         wc->masks.pkt_mark = UINT32_MAX;
     }
-
-    outcome = ask(&query, &result);
-    if (outcome == OUTCOME_VERDICT && result.hashed) {
+    if (decision.hashed) {
         /* Also of a refusal: another flow may not meet it. */
         flow_mask_hash_fields(flow, wc, hash_fields(flow));
     }
-    if (outcome != OUTCOME_VERDICT || result.verdict != ROUTE_OK) {
-        return refuse(outcome, &query, &result, reason);
+
+    if (error) {
+        count_refusal(&decision);
+        if (text) {
+            tunnel_decision_format_refusal(&decision, text);
+        }
+        return error;
     }
 
-    ovs_strlcpy_arrays(egress->dev, result.dev);
-    egress->next_hop = (ipv6_addr_is_set(&result.gateway)
-                        ? result.gateway : query.dst);
-    egress->src = result.src;
+    if (text) {
+        encap_choice_format(decision.registry, &decision.encap,
+                            &decision.choice, text);
+    }
+    ovs_strlcpy_arrays(egress->dev, result->dev);
+    egress->next_hop = (ipv6_addr_is_set(&result->gateway)
+                        ? result->gateway : decision.route.dst);
+    egress->src = result->src;
     return 0;
+}
+
+void
+tunnel_egress_flow(const struct netdev_tunnel_config *config,
+                   struct flow *flow, struct tunnel_sender *sender)
+{
+    struct in6_addr src = (config->ip_src_flow
+                           ? in6addr_any : config->ipv6_src);
+    struct in6_addr dst = (config->ip_dst_flow
+                           ? in6addr_any : config->ipv6_dst);
+
+    memset(flow, 0, sizeof *flow);
+    flow->packet_type = htonl(PT_ETH);
+    flow->tunnel.ip_src = in6_addr_get_mapped_ipv4(&src);
+    if (!flow->tunnel.ip_src) {
+        flow->tunnel.ipv6_src = src;
+    }
+    flow->tunnel.ip_dst = in6_addr_get_mapped_ipv4(&dst);
+    if (!flow->tunnel.ip_dst) {
+        flow->tunnel.ipv6_dst = dst;
+    }
+    flow->tunnel.ip_tos = config->tos_inherit ? 0 : config->tos;
+    flow->tunnel.tp_dst = config->dst_port;
+    if (config->set_egress_pkt_mark) {
+        flow->pkt_mark = config->egress_pkt_mark;
+    }
+    *sender = (struct tunnel_sender) { .src_flow = config->ip_src_flow };
 }
 
 /* What the kernel last told about the link decides on routes, too, and so is
@@ -240,23 +364,19 @@ bool
 tunnel_egress_status(const struct netdev_tunnel_config *config,
                      char dev[IFNAMSIZ], bool *carrier)
 {
-    struct route_query query = {
-        .dst = config->ipv6_dst,
-        .src = config->ip_src_flow ? in6addr_any : config->ipv6_src,
-        .mark = config->set_egress_pkt_mark ? config->egress_pkt_mark : 0,
-        .tos = config->tos_inherit ? 0 : config->tos,
-        .ipproto = tunnel_ipproto(config->dst_port),
-        .dport = config->dst_port,
-    };
-    struct route_result result;
+    struct tunnel_decision decision;
+    struct tunnel_sender sender;
+    struct flow flow;
 
-    if (config->ip_dst_flow
-        || ask(&query, &result) != OUTCOME_VERDICT
-        || result.verdict != ROUTE_OK) {
+    if (config->ip_dst_flow) {
         return false;
     }
-    ovs_strlcpy(dev, result.dev, IFNAMSIZ);
-    *carrier = device_carrier(result.device);
+    tunnel_egress_flow(config, &flow, &sender);
+    if (tunnel_egress_decide(&flow, &sender, &decision, NULL)) {
+        return false;
+    }
+    ovs_strlcpy(dev, decision.result.dev, IFNAMSIZ);
+    *carrier = device_carrier(decision.result.device);
     return true;
 }
 

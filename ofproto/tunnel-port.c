@@ -9,11 +9,15 @@
 #include "cmap.h"
 #include "coverage.h"
 #include "hash.h"
+#include "netdev.h"
 #include "openvswitch/dynamic-string.h"
+#include "ofproto-dpif-rid.h"
+#include "ofproto-dpif-xlate.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "tunnel-egress.h"
 #include "util.h"
+#include "uuid.h"
 
 COVERAGE_DEFINE(tunnel_egress_no_port);
 
@@ -87,25 +91,41 @@ tunnel_port_find(const char *name)
     return NULL;
 }
 
-const struct ofport_dpif *
-tunnel_port_route(const struct flow *flow, struct flow_wildcards *wc,
-                  struct in6_addr *next_hop, struct in6_addr *src,
-                  struct ds *reason)
+const struct uuid *
+tunnel_port_ingress(const struct xlate_in *xin)
 {
+    /* ofproto/trace does not tell a thawed packet's first port otherwise. */
+    return (uuid_is_zero(&xin->xport_uuid) && xin->frozen_state
+            ? &xin->frozen_state->xport_uuid : &xin->xport_uuid);
+}
+
+const struct ofport_dpif *
+tunnel_port_route(const struct flow *flow, const struct netdev *tunnel,
+                  const struct netdev *ingress, struct flow_wildcards *wc,
+                  struct in6_addr *next_hop, struct in6_addr *src,
+                  struct ds *text)
+{
+    const struct netdev_tunnel_config *config
+        = netdev_get_tunnel_config(tunnel);
+    const struct tunnel_sender sender = {
+        .src_flow = config && config->ip_src_flow,
+        .ingress = ingress ? netdev_get_name(ingress) : NULL,
+    };
     const struct ofport_dpif *ofport;
     struct tunnel_egress egress;
 
-    if (tunnel_egress_lookup(flow, wc, &egress, reason)) {
+    if (tunnel_egress_lookup(flow, &sender, wc, &egress, text)) {
         return NULL;
     }
 
-    /* Also if it is one here, but not in the caller's configuration yet or
-     * any more. */
-    ds_put_format(reason, "device %s is not a port of any bridge",
-                  egress.dev);
     ofport = tunnel_port_find(egress.dev);
     if (!ofport) {
         COVERAGE_INC(tunnel_egress_no_port);
+        if (text) {
+            ds_clear(text);
+            ds_put_format(text, "device %s is not a port of any bridge",
+                          egress.dev);
+        }
         return NULL;
     }
     *next_hop = egress.next_hop;

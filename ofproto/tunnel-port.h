@@ -21,7 +21,10 @@ struct ds;
 struct flow;
 struct flow_wildcards;
 struct in6_addr;
+struct netdev;
 struct ofport_dpif;
+struct uuid;
+struct xlate_in;
 
 /* Port 'ofport' is device 'name', which is copied.  No-op if that is known.
  * Any thread. */
@@ -34,16 +37,22 @@ void tunnel_port_remove(const struct ofport_dpif *ofport, const char *name);
  * followed: the port may be gone.  Any thread. */
 const struct ofport_dpif *tunnel_port_find(const char *name);
 
-/* Finds the way out of a tunnel packet as tunnel_egress_lookup() does, and
- * the port of its device (as above).  Returns NULL if there is no way or no
- * port; then a drop counter of the reason has been increased and the reason,
- * one line, is in '*reason', and '*next_hop' and '*src' are untouched.  If it
- * returns a port, '*reason' is for a caller who does not know that port.  Any
- * thread. */
+/* The UUID of the first port that the packet of 'xin' came in by, however
+ * often it crossed patch ports or was recirculated since; zero: none. */
+const struct uuid *tunnel_port_ingress(const struct xlate_in *xin);
+
+/* Finds the way out of a packet that came in by 'ingress' (or NULL) and leaves
+ * by tunnel port 'tunnel', as tunnel_egress_lookup() does, and the port of its
+ * device (as above).  Returns NULL if there is no way or no port; then a drop
+ * counter of the reason has been increased and '*next_hop' and '*src' are
+ * untouched.  'text', if not NULL, gets one line: which endpoint sends and
+ * why, or why there is no way.  Any thread. */
 const struct ofport_dpif *tunnel_port_route(const struct flow *,
+                                            const struct netdev *tunnel,
+                                            const struct netdev *ingress,
                                             struct flow_wildcards *,
                                             struct in6_addr *next_hop,
                                             struct in6_addr *src,
-                                            struct ds *reason);
+                                            struct ds *text);
 
 #endif /* tunnel-port.h */

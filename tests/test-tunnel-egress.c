@@ -32,7 +32,9 @@
     COUNTER(rule_blackhole) \
     COUNTER(rule_unreachable) \
     COUNTER(rule_prohibit) \
-    COUNTER(not_unicast)
+    COUNTER(not_unicast) \
+    COUNTER(endpoint_down) \
+    COUNTER(all_endpoints_down)
 
 #define COUNTER(NAME) \
     extern struct coverage_counter counter_tunnel_egress_##NAME;
@@ -98,20 +100,22 @@ tunnel_flow(const char *src, const char *dst, uint16_t i)
 
 /* "DEV NEXT-HOP SOURCE", or "ERRNO COUNTER: REASON" with a line's worth of
  * reason.  The caller frees it. */
+static struct tunnel_sender sender;
+
 static char *
 ask(const struct flow *flow, struct flow_wildcards *wc)
 {
     struct ds s = DS_EMPTY_INITIALIZER;
     struct ds reason = DS_EMPTY_INITIALIZER;
     struct tunnel_egress egress;
-    int error = tunnel_egress_lookup(flow, wc, &egress, &reason);
+    int error = tunnel_egress_lookup(flow, &sender, wc, &egress, &reason);
     const char *counter = counted();
 
     if (error) {
         ds_put_format(&s, "%d %s: %s", error, counter, ds_cstr(&reason));
         ovs_assert(reason.length && !strchr(ds_cstr(&reason), '\n'));
     } else {
-        ovs_assert(!counter[0] && !reason.length);
+        ovs_assert(!counter[0] && !strchr(ds_cstr(&reason), '\n'));
         ds_put_format(&s, "%s ", egress.dev);
         ipv6_format_mapped(&egress.next_hop, &s);
         ds_put_char(&s, ' ');
@@ -505,7 +509,7 @@ check_status(void)
         flow.tunnel.ip_tos = tos;
         flow.pkt_mark = mark;
         flow.tunnel.tp_dst = port;
-        if (found != !tunnel_egress_lookup(&flow, &wc, &egress, NULL)
+        if (found != !tunnel_egress_lookup(&flow, &sender, &wc, &egress, NULL)
             || (found && strcmp(dev, egress.dev))) {
             ovs_fatal(0, "case %d: status %s, packets %s", i,
                       found ? dev : "none", egress.dev);
@@ -518,6 +522,64 @@ check_status(void)
     check_carrier();
 }
 
+/* The endpoint that sends is chosen before the route, by the port that the
+ * packet came in by, and nothing more is matched for it. */
+static void
+check_selection(void)
+{
+    static const char *const ips[] = {
+        "192.0.2.1", "198.51.100.1", "2001:db8:1::1",
+    };
+    struct flow flow = tunnel_flow(NULL, "203.0.113.1", 0);
+    struct flow flow6 = tunnel_flow(NULL, "2001:db8:9::1", 0);
+    struct flow from_flow = tunnel_flow("198.51.100.1", "203.0.113.1", 0);
+
+    for (int down = 0; down < 2; down++) {
+        struct encap_registry *registry = encap_registry_create();
+        struct flow_wildcards none, wc;
+
+        for (size_t i = 0; i < ARRAY_SIZE(ips); i++) {
+            struct in6_addr ip = route_scene_ip(ips[i], NULL);
+            struct encap_endpoint *endpoint
+                = encap_registry_add_endpoint(registry, &ip);
+
+            endpoint->origins = ENCAP_ORIGIN_CONFIG;
+            endpoint->state = i && down ? ENCAP_DEVICE_DOWN : ENCAP_UP;
+            strcpy(endpoint->dev, i ? "b" : "a");
+        }
+        encap_registry_add_port(registry, "vm", "br-int")->pin
+            = route_scene_ip("198.51.100.1", NULL);
+        if (down) {
+            registry->n_order = 1;  /* Pins only. */
+        }
+        encap_registry_finish(registry);
+        encap_registry_publish(registry);
+
+        sender.ingress = NULL;
+        expect(&flow, "a 192.0.2.254 192.0.2.1");
+        sender.ingress = "vm";
+        expect(&flow, (down ? "a 192.0.2.254 192.0.2.1"
+                       : "b 198.51.100.254 198.51.100.1"));
+        memset(&none, 0, sizeof none);
+        wc = none;
+        free(ask(&flow, &wc));
+        ovs_assert(!memcmp(&wc, &none, sizeof wc));
+
+        for (int src_flow = 0; src_flow < 2; src_flow++) {
+            sender.src_flow = src_flow;
+            if (down) {
+                expect_refusal(&from_flow, ENETDOWN, "endpoint_down");
+            } else {
+                expect(&from_flow, "b 198.51.100.254 198.51.100.1");
+            }
+        }
+        sender.src_flow = false;
+        if (down) {
+            expect_refusal(&flow6, ENETDOWN, "all_endpoints_down");
+        }
+    }
+}
+
 static void
 test_tunnel_egress_main(int argc OVS_UNUSED, char *argv[])
 {
@@ -528,6 +590,7 @@ test_tunnel_egress_main(int argc OVS_UNUSED, char *argv[])
     check_hash_within_mask();
     check_multipath();
     check_status();
+    check_selection();
     ovsrcu_exit();
 }
 
