@@ -108,6 +108,7 @@ MULTINIC_TESTSUITE = $(srcdir)/tests/multinic-testsuite
 MULTINIC_TESTSUITE_AT = \
 	tests/multinic-testsuite.at \
 	tests/encap-select.at \
+	tests/ovn-flows.at \
 	tests/ovs-route-argument.at \
 	tests/ovs-route-command.at \
 	tests/ovs-route-kernel.at \

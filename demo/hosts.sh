@@ -18,6 +18,7 @@
 
 lab=mn$$
 lab_dir=${TMPDIR:-/tmp}/$lab
+lab_namespaces='fabric host1 host2 work1 work2'
 family=4                        # 4 or 6, the family of the underlay
 
 die() { echo "${0##*/}: $*" >&2; exit 1; }
@@ -69,7 +70,7 @@ lab_start() {
     trap lab_stop EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM HUP
-    for ns in fabric host1 host2 work1 work2; do
+    for ns in $lab_namespaces; do
         ip netns add "$lab-$ns"
         ip -n "$lab-$ns" link set lo up
     done
@@ -91,7 +92,7 @@ lab_stop() {
     trap '' INT TERM HUP
     for i in $(seq 50); do
         pids=''
-        for ns in fabric host1 host2 work1 work2; do
+        for ns in $lab_namespaces; do
             [ -e "/run/netns/$lab-$ns" ] || continue
             pids+=" $(ip netns pids "$lab-$ns" 2>/dev/null | xargs)"
         done
@@ -103,7 +104,7 @@ lab_stop() {
         esac 2>/dev/null
         sleep 0.1
     done
-    for ns in fabric host1 host2 work1 work2; do
+    for ns in $lab_namespaces; do
         [ -e "/run/netns/$lab-$ns" ] && ip netns del "$lab-$ns"
     done
     rm -rf "$lab_dir"
