@@ -5,14 +5,46 @@
 # lib/ovs-router.[ch] and lib/route-table.[ch] are ours too: they stand in
 # place of the base's files and are in its own lists.
 lib_libopenvswitch_la_SOURCES += \
+	lib/encap-bridge.c \
+	lib/encap-bridge.h \
+	lib/encap-check-mtu.c \
+	lib/encap-check-private.h \
+	lib/encap-check-route.c \
+	lib/encap-check-sysctl.c \
+	lib/encap-check.c \
+	lib/encap-check.h \
+	lib/encap-command.c \
+	lib/encap-command.h \
 	lib/encap-config.c \
 	lib/encap-config.h \
 	lib/encap-endpoint.c \
 	lib/encap-endpoint.h \
+	lib/encap-finding.c \
+	lib/encap-finding.h \
+	lib/encap-flow.c \
+	lib/encap-flow.h \
+	lib/encap-host.c \
+	lib/encap-host.h \
+	lib/encap-json.c \
+	lib/encap-json.h \
+	lib/encap-monitor.c \
+	lib/encap-monitor.h \
+	lib/encap-packet.c \
+	lib/encap-packet.h \
+	lib/encap-problem.c \
+	lib/encap-problem.h \
 	lib/encap-select.c \
 	lib/encap-select.h \
+	lib/encap-show.c \
+	lib/encap-show.h \
+	lib/encap-trace.c \
+	lib/encap-trace.h \
 	lib/netdev-dummy-address.c \
 	lib/netdev-dummy-address.h \
+	lib/neighbor-peek.c \
+	lib/neighbor-peek.h \
+	lib/nic.c \
+	lib/nic.h \
 	lib/ovs-router-command.c \
 	lib/ovs-router-command.h \
 	lib/route.c \
@@ -65,6 +97,10 @@ ofproto_libofproto_la_SOURCES += \
 	ofproto/tunnel-port.c \
 	ofproto/tunnel-port.h
 
+vswitchd_ovs_vswitchd_SOURCES += \
+	vswitchd/encap-database.c \
+	vswitchd/encap-database.h
+
 # Subcommands of ovstest.
 tests_ovstest_SOURCES += \
 	tests/encap-cases.c \
@@ -73,9 +109,12 @@ tests_ovstest_SOURCES += \
 	tests/encap-scene.h \
 	tests/encap-twin.c \
 	tests/encap-twin.h \
+	tests/test-encap-check.c \
 	tests/test-encap-config.c \
 	tests/test-encap-endpoint.c \
 	tests/test-encap-select.c \
+	tests/test-encap-flow.c \
+	tests/test-nic.c \
 	tests/test-route-argument.c \
 	tests/lookup-twin.c \
 	tests/lookup-twin.h \
@@ -107,6 +146,9 @@ tests_ovstest_SOURCES += \
 MULTINIC_TESTSUITE = $(srcdir)/tests/multinic-testsuite
 MULTINIC_TESTSUITE_AT = \
 	tests/multinic-testsuite.at \
+	tests/encap-command.at \
+	tests/encap-monitor.at \
+	tests/encap-monitor-kernel.at \
 	tests/encap-select.at \
 	tests/ovn-flows.at \
 	tests/ovs-route-argument.at \

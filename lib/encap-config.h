@@ -35,6 +35,7 @@ struct encap_config_port {
 
 struct encap_config_bridge {
     char *name;
+    bool has_tunnels;           /* Some ports of it are tunnels. */
     struct encap_config_port *ports;
     size_t n_ports;
 };

@@ -30,6 +30,7 @@ COVERAGE_DEFINE(ovs_router_change_unwatched);
 static bool use_system_routing_table = true;
 static struct route_db router_db;
 static atomic_uint64_t change_seq = ATOMIC_VAR_INIT(0);
+static struct seq *devices_seq; /* From ovs_router_db() on. */
 
 /* Some device's addresses have changed since user routes were last looked
  * at. */
@@ -84,6 +85,7 @@ static void
 router_addresses_changed(struct route_device *device, void *aux)
 {
     atomic_store(&addresses_changed, true);
+    seq_change(devices_seq);
 
     /* A device without addresses was not taken by tnl-ports when it was
      * gained; one that it has taken is read again only if the netdev has
@@ -94,6 +96,13 @@ router_addresses_changed(struct route_device *device, void *aux)
     }
 }
 
+static void
+router_link_changed(struct route_device *device OVS_UNUSED,
+                    void *aux OVS_UNUSED)
+{
+    seq_change(devices_seq);
+}
+
 struct route_db *
 ovs_router_db(void)
 {
@@ -101,11 +110,13 @@ ovs_router_db(void)
 
     if (ovsthread_once_start(&once)) {
         route_watch_init();
+        devices_seq = seq_create();
         route_db_init(&router_db);
         router_db.changed = router_changed;
         router_db.device_gained = router_device_gained;
         router_db.device_lost = router_device_lost;
         router_db.addresses_changed = router_addresses_changed;
+        router_db.link_changed = router_link_changed;
         ovsthread_once_done(&once);
     }
     return &router_db;
@@ -149,6 +160,13 @@ ovs_router_change_seq(void)
 
     atomic_read(&change_seq, &seq);
     return seq;
+}
+
+struct seq *
+ovs_router_devices_seq(void)
+{
+    ovs_router_db();
+    return devices_seq;
 }
 
 int

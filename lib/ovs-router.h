@@ -28,6 +28,7 @@ struct route_db;
 struct route_query;
 struct route_result;
 struct route_trail;
+struct seq;
 
 /* The base's functions.
  *
@@ -76,6 +77,10 @@ void ovs_router_add_port_address(const char *dev, const struct in6_addr *ip,
                                  uint8_t plen);
 void ovs_router_remove_port_address(const char *dev, const struct in6_addr *ip,
                                     uint8_t plen);
+
+/* Changes with each change of an address or a link of a device, and with each
+ * device that comes or goes.  Any thread. */
+struct seq *ovs_router_devices_seq(void);
 
 /* Gives user routes another source where the one that was computed for them
  * is gone from its device.  Called after addresses may have changed; costs

@@ -254,6 +254,10 @@ static const struct {
     { "src=", ROUTE_ARG_SRC },
     { "tos=", ROUTE_ARG_TOS },
     { "dport=", ROUTE_ARG_DPORT },
+    { "dst=", ROUTE_ARG_DST },
+    { "mark=", ROUTE_ARG_OUTER_MARK },
+    { "in_port=", ROUTE_ARG_IN_PORT },
+    { "tunnel=", ROUTE_ARG_TUNNEL },
     { "table=", ROUTE_ARG_TABLE },
     { "from=", ROUTE_ARG_FROM },
     { "to=", ROUTE_ARG_TO },
@@ -298,6 +302,7 @@ parse_value(uint32_t argument, const char *value, uint32_t allowed,
         return error ? error : check_family(family, ipv6);
 
     case ROUTE_ARG_ADDRESS:
+    case ROUTE_ARG_DST:
         error = parse_address(value, &args->address, &ipv6);
         return error ? error : check_family(family, ipv6);
 
@@ -322,6 +327,7 @@ parse_value(uint32_t argument, const char *value, uint32_t allowed,
         return error ? error : check_family(family, ipv6);
 
     case ROUTE_ARG_MARK:
+    case ROUTE_ARG_OUTER_MARK:
         return parse_number(value, &args->mark);
 
     case ROUTE_ARG_TOS:
@@ -347,6 +353,14 @@ parse_value(uint32_t argument, const char *value, uint32_t allowed,
 
     case ROUTE_ARG_PRIO:
         return parse_number(value, &args->prio);
+
+    case ROUTE_ARG_IN_PORT:
+        args->in_port = value;
+        return value[0] ? NULL : "empty";
+
+    case ROUTE_ARG_TUNNEL:
+        args->tunnel = value;
+        return value[0] ? NULL : "empty";
 
     case ROUTE_ARG_JSON:
         args->json = !strcmp(value, "json");

@@ -3,8 +3,8 @@
 #ifndef ROUTE_ARGUMENT_H
 #define ROUTE_ARGUMENT_H 1
 
-/* Arguments of the "ovs/route" commands
- * =====================================
+/* Arguments of the "ovs/route" and "encap" commands
+ * ================================================
  *
  * One parser for all of them: positional arguments first, then the others in
  * any order, each at most once.  What is wrong is said in one line that names
@@ -39,14 +39,18 @@ enum route_argument {
     ROUTE_ARG_JSON    = 1 << 15, /* format=text|json */
     ROUTE_ARG_TOS     = 1 << 16, /* tos=byte */
     ROUTE_ARG_DPORT   = 1 << 17, /* dport=port */
+    ROUTE_ARG_DST     = 1 << 18, /* dst=ip */
+    ROUTE_ARG_OUTER_MARK = 1 << 19, /* mark=mark, as ROUTE_ARG_MARK. */
+    ROUTE_ARG_IN_PORT = 1 << 20, /* in_port=port */
+    ROUTE_ARG_TUNNEL  = 1 << 21, /* tunnel=port */
 };
 
 /* Prefix lengths count in the mapped form. */
 struct route_arguments {
     uint32_t given;             /* ROUTE_ARG_*, what was there. */
     bool ipv6;                  /* Family of the addresses, or -6. */
-    struct in6_addr address;    /* ROUTE_ARG_PREFIX (with all its bits) or
-                                 * _ADDRESS. */
+    struct in6_addr address;    /* ROUTE_ARG_PREFIX (with all its bits),
+                                 * _ADDRESS or _DST. */
     uint8_t plen;
     char dev[IFNAMSIZ];
     struct in6_addr gateway;    /* in6addr_any if not given. */
@@ -58,6 +62,8 @@ struct route_arguments {
     struct in6_addr from, to;   /* Masked; all of the family if not given. */
     uint8_t from_plen, to_plen;
     uint32_t prio;
+    const char *in_port;        /* In 'argv'; NULL if not given. */
+    const char *tunnel;         /* Likewise. */
     bool json;
 };
 

@@ -23,7 +23,10 @@
  * db.  'device_gained' and 'device_lost' mean the first and the last next hop
  * that names a device; the rename of a device in use is both, first lost
  * under its old name.  'addresses_changed' follows each change by
- * route_db_add_address() and route_db_remove_address().  All may be NULL. */
+ * route_db_add_address() and route_db_remove_address(), 'link_changed' each
+ * change of a link, its name included, by route_db_set_link() and
+ * route_db_forget_device(), and each device that they add or take away.  All
+ * may be NULL. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,6 +71,7 @@ struct route_db {
     void (*device_gained)(struct route_device *, void *aux); /* First use. */
     void (*device_lost)(struct route_device *, void *aux);   /* Last use. */
     void (*addresses_changed)(struct route_device *, void *aux);
+    void (*link_changed)(struct route_device *, void *aux);
     void *aux;
 };
 

@@ -361,6 +361,15 @@ change_link(struct route_db *db, struct route_device *device,
     }
 }
 
+static void
+report_link(struct route_db *db, struct route_device *device)
+    OVS_REQUIRES(db->mutex)
+{
+    if (db->link_changed) {
+        db->link_changed(device, db->aux);
+    }
+}
+
 struct route_device *
 route_db_set_link(struct route_db *db, int ifindex,
                   const struct route_link *link)
@@ -368,6 +377,7 @@ route_db_set_link(struct route_db *db, int ifindex,
     struct route_device *device = route_db_find_device(db, ifindex);
     struct route_device *named = route_db_find_named_device(db, link->name);
     bool absent = named && !named->ifindex;
+    bool changed = !device;
 
     if (!device) {
         device = absent ? named : create_device(db, link->name);
@@ -377,6 +387,10 @@ route_db_set_link(struct route_db *db, int ifindex,
     if (!route_link_equal(route_device_link(device), link)) {
         change_link(db, device, link);
         route_db_link_changed(db, device);
+        changed = true;
+    }
+    if (changed) {
+        report_link(db, device);
     }
     if (absent) {
         /* Routes waited for the name that 'device' has taken just now. */
@@ -406,6 +420,7 @@ route_db_forget_device(struct route_db *db, struct route_device *device)
     ovs_strlcpy(link.name, route_device_link(device)->name, sizeof link.name);
     change_link(db, device, &link);
     route_db_link_changed(db, device);
+    report_link(db, device);
 
     /* If messages were lost, a new device may have had its name before. */
     struct route_device *other;

@@ -285,6 +285,18 @@ note_lost(struct route_device *device, void *aux OVS_UNUSED)
 }
 
 static void
+note_addresses(struct route_device *device, void *aux OVS_UNUSED)
+{
+    ds_put_format(&events, "a:%s ", route_device_link(device)->name);
+}
+
+static void
+note_link(struct route_device *device, void *aux OVS_UNUSED)
+{
+    ds_put_format(&events, "l:%s ", route_device_link(device)->name);
+}
+
+static void
 expect(const char *statements, const char *expected)
 {
     ds_clear(&events);
@@ -412,6 +424,34 @@ test_reports(void)
     expect("- route 254 10.7.0.0/16 user", "4:10.7.0.0/16 -nic9 ");
     expect("- link nic9 9", "");
     route_db_destroy(&db);
+}
+
+static void
+test_device_reports(void)
+{
+    route_db_init(&db);
+    db.addresses_changed = note_addresses;
+    db.link_changed = note_link;
+
+    expect("link a 2", "l:a ");
+    expect("link a 2", "");
+    expect("link b 3 down", "l:b ");
+    expect("link b 3 down", "");
+    expect("link b 3", "l:b ");
+    expect("link b 3 nocarrier", "l:b ");
+    expect("link c 3", "l:c ");
+    expect("addr a 10.0.0.1/24", "a:a ");
+    expect("addr a 10.0.0.1/24", "");
+    expect("addr a 10.0.0.1/25", "a:a ");
+    expect("- addr a 10.0.0.1/25", "a:a ");
+    expect("- addr a 10.0.0.1/25", "");
+    expect("- link a 2", "a:a l:a ");
+
+    /* A device that a route waits for. */
+    expect("route 254 10.7.0.0/16 user dev nic9", "");
+    expect("link nic9 9", "l:nic9 ");
+    expect("- link nic9 9", "l:nic9 ");
+    route_db_destroy(&db);
     ds_destroy(&events);
 }
 
@@ -538,6 +578,7 @@ test_route_db_main(int argc, char *argv[])
     test_shares();
     test_suppressed_nexthop();
     test_reports();
+    test_device_reports();
     test_readers();
     ovsrcu_exit();
 }

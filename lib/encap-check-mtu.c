@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Room for the outer headers
+ * ==========================
+ *
+ * A packet that fills the MTU M of an overlay port needs, on the underlay, an
+ * MTU of
+ *
+ *     M + 14 (inner Ethernet header, IEEE 802.3)
+ *       + 8 (Geneve, RFC 8926 section 3.4) + options
+ *       + 8 (UDP, RFC 768)
+ *       + 20 (IPv4, RFC 791 section 3.1) or 40 (IPv6, RFC 8200 section 3)
+ *
+ * that is M + 50 for IPv4 and M + 70 for IPv6, and 8 bytes more with OVN,
+ * which has one option of 4 bytes behind an option header of 4.  VXLAN (RFC
+ * 7348 section 5) is as long as Geneve without options; GRE has no UDP header
+ * and 4 bytes plus a key of 4 (RFC 2784, RFC 2890). */
+
+#include <config.h>
+
+#include "encap-check-private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "netdev.h"
+#include "netdev-provider.h"
+#include "openvswitch/dynamic-string.h"
+#include "packets.h"
+#include "util.h"
+
+enum {
+    OVN_OPTION_LEN = 8,
+    GRE_LEN = 8,
+};
+
+/* Returns the MTU of port 'name', or 0 if it is not known. */
+static int
+get_mtu(const char *name)
+{
+    struct netdev *netdev = netdev_from_name(name);
+    int mtu;
+
+    if (!netdev || netdev_get_mtu(netdev, &mtu)) {
+        mtu = 0;
+    }
+    netdev_close(netdev);
+    return mtu;
+}
+
+/* A bridge's own port counts if this host itself uses the overlay, and so has
+ * an address there. */
+static bool
+is_overlay_port(const struct encap_config_bridge *bridge, const char *name)
+{
+    struct in6_addr *addrs, *masks;
+    struct netdev *netdev;
+    int n = 0;
+
+    if (strcmp(name, bridge->name)) {
+        return true;
+    }
+    netdev = netdev_from_name(name);
+    if (netdev && !netdev_get_addr_list(netdev, &addrs, &masks, &n)) {
+        free(addrs);
+        free(masks);
+    }
+    netdev_close(netdev);
+    return n > 0;
+}
+
+/* Finds the port with the largest MTU on the bridges that have tunnels.
+ * Returns its MTU, or 0 if there is none, and its name in '*port'. */
+static int
+overlay_mtu(const struct encap_config *config, const char **port)
+{
+    int max = 0;
+
+    for (size_t i = 0; i < config->n_bridges; i++) {
+        const struct encap_config_bridge *bridge = &config->bridges[i];
+
+        for (size_t j = 0; j < bridge->n_ports && bridge->has_tunnels; j++) {
+            const char *name = bridge->ports[j].name;
+            int mtu = is_overlay_port(bridge, name) ? get_mtu(name) : 0;
+
+            if (mtu > max) {
+                max = mtu;
+                *port = name;
+            }
+        }
+    }
+    return max;
+}
+
+/* The kinds of tunnel ports that there are. */
+struct kinds {
+    bool geneve, vxlan, gre;
+};
+
+static struct kinds
+tunnel_kinds(void)
+{
+    struct kinds kinds = { .geneve = false };
+    struct netdev **vports;
+    size_t n;
+
+    vports = netdev_get_vports(&n);
+    for (size_t i = 0; i < n; i++) {
+        const char *type = netdev_get_type(vports[i]);
+
+        kinds.geneve |= !strcmp(type, "geneve");
+        kinds.vxlan |= !strcmp(type, "vxlan");
+        kinds.gre |= !strcmp(type, "gre") || !strcmp(type, "ip6gre");
+        netdev_close(vports[i]);
+    }
+    free(vports);
+    return kinds;
+}
+
+/* The bytes that the longest of 'kinds' adds to an inner IP packet that is
+ * sent from 'endpoint', and its name in '*kind'. */
+static int
+overhead(const struct kinds *kinds, const struct encap_endpoint *endpoint,
+         const char **kind)
+{
+    int outer = ETH_HEADER_LEN + (encap_is_ipv6(&endpoint->ip)
+                                  ? IPV6_HEADER_LEN : IP_HEADER_LEN);
+
+    if (kinds->geneve || !(kinds->vxlan || kinds->gre)) {
+        *kind = "Geneve";
+        return (outer + UDP_HEADER_LEN + sizeof(struct genevehdr)
+                + (endpoint->origins & ENCAP_ORIGIN_OVN ? OVN_OPTION_LEN : 0));
+    } else if (kinds->vxlan) {
+        *kind = "VXLAN";
+        return outer + UDP_HEADER_LEN + sizeof(struct vxlanhdr);
+    } else {
+        *kind = "GRE";
+        return outer + GRE_LEN;
+    }
+}
+
+/* The command that gives device and uplinks of 'endpoint' at least 'mtu'. */
+static char *
+mend(const struct encap_endpoint *endpoint, int mtu)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i <= endpoint->n_uplinks; i++) {
+        const char *name = (i < endpoint->n_uplinks
+                            ? endpoint->uplinks[i].name : endpoint->dev);
+
+        if (get_mtu(name) < mtu) {
+            ds_put_format(&s, "%s set Interface %s mtu_request=%d",
+                          s.length ? " --" : "ovs-vsctl", name, mtu);
+        }
+    }
+    return ds_steal_cstr(&s);
+}
+
+void
+encap_check_mtu(const struct encap_check *check)
+{
+    const struct encap_registry *registry = check->registry;
+    const struct kinds kinds = tunnel_kinds();
+    const char *port = NULL;
+    int inner = overlay_mtu(check->config, &port);
+
+    for (size_t i = 0; i < registry->n_endpoints && inner; i++) {
+        const struct encap_endpoint *endpoint = registry->endpoints[i];
+        char ip[INET6_ADDRSTRLEN];
+        const char *kind;
+        int extra = overhead(&kinds, endpoint, &kind);
+
+        if (endpoint->mtu && endpoint->mtu < inner + extra) {
+            encap_findings_add(
+                check->findings, ENCAP_WARNING,
+                ipv6_string_mapped(ip, &endpoint->ip),
+                xasprintf("MTU %d is below %d: port %s has %d and %s over %s "
+                          "adds %d", endpoint->mtu, inner + extra, port, inner,
+                          kind, encap_is_ipv6(&endpoint->ip) ? "IPv6" : "IPv4",
+                          extra),
+                mend(endpoint, inner + extra));
+        }
+    }
+}

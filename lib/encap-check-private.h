@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ENCAP_CHECK_PRIVATE_H
+#define ENCAP_CHECK_PRIVATE_H 1
+
+/* The parts of encap_check(): each looks for one kind of fault and appends
+ * what it finds to 'check->findings'. */
+
+#include "encap-config.h"
+#include "encap-endpoint.h"
+#include "encap-finding.h"
+
+struct encap_check {
+    const struct encap_registry *registry;
+    const struct encap_config *config;
+    struct encap_findings *findings;
+};
+
+/* Packets from each endpoint: whether they leave at all, by the endpoint's own
+ * device, and to known neighbors.  What rules are not evaluated. */
+void encap_check_routes(const struct encap_check *);
+
+/* Room for the outer headers. */
+void encap_check_mtu(const struct encap_check *);
+
+/* How the kernel treats ARP and the packets to endpoints, from the files
+ * below 'conf_dir', "/proc/sys/net/ipv4/conf" but for tests. */
+void encap_check_sysctls(const struct encap_check *, const char *conf_dir);
+
+#define ENCAP_CHECK_SYSCTL_DIR "/proc/sys/net/ipv4/conf"
+
+/* The first prefix length with which 'ip' is on device 'dev' (mapped form,
+ * 0...128), or -1 if it is not. */
+int encap_check_prefix_length(const char *dev, const struct in6_addr *ip);
+
+#endif /* encap-check-private.h */

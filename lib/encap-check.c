@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+
+#include "encap-check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "encap-check-private.h"
+#include "encap-monitor.h"
+#include "netdev.h"
+#include "netdev-offload.h"
+#include "netdev-provider.h"
+#include "openvswitch/dynamic-string.h"
+#include "ovs-router.h"
+#include "packets.h"
+#include "route-db.h"
+#include "smap.h"
+#include "sset.h"
+#include "util.h"
+
+static const struct route_device_list *
+get_devices(void)
+{
+    return ovsrcu_get(struct route_device_list *,
+                      &ovs_router_db()->device_list);
+}
+
+/* The prefix length with which 'device' has 'ip', or -1. */
+static int
+find_address(const struct route_device *device, const struct in6_addr *ip)
+{
+    const struct route_addresses *addresses = route_device_addresses(device);
+
+    for (size_t i = 0; i < addresses->n; i++) {
+        if (ipv6_addr_equals(&addresses->addresses[i].address, ip)) {
+            return addresses->addresses[i].plen;
+        }
+    }
+    return -1;
+}
+
+int
+encap_check_prefix_length(const char *dev, const struct in6_addr *ip)
+{
+    const struct route_device_list *list = get_devices();
+
+    for (size_t i = 0; i < list->n; i++) {
+        if (!strcmp(route_device_link(list->devices[i])->name, dev)) {
+            return find_address(list->devices[i], ip);
+        }
+    }
+    return -1;
+}
+
+/* The same in the count of the family of 'ip'. */
+static int
+own_plen(const struct in6_addr *ip, const char *dev)
+{
+    return (encap_check_prefix_length(dev, ip)
+            - (encap_is_ipv6(ip) ? 0 : 96));
+}
+
+/* Another device that has the address of 'endpoint', or NULL. */
+static const char *
+find_other_device(const struct encap_endpoint *endpoint)
+{
+    const struct route_device_list *list = get_devices();
+
+    for (size_t i = 0; i < list->n; i++) {
+        const char *name = route_device_link(list->devices[i])->name;
+
+        if (strcmp(name, endpoint->dev)
+            && find_address(list->devices[i], &endpoint->ip) >= 0) {
+            return name;
+        }
+    }
+    return NULL;
+}
+
+/* What could not be made sense of.  (What else encap_monitor_problems() knows
+ * is found below, with its object and what mends it.) */
+static void
+check_configuration(const struct encap_check *check)
+{
+    const struct sset *problems = &check->config->problems;
+    const char **array = sset_sort(problems);
+
+    for (size_t i = 0; i < sset_count(problems); i++) {
+        encap_findings_add(check->findings, ENCAP_WARNING, "configuration",
+                           xstrdup(array[i]), NULL);
+    }
+    free(array);
+}
+
+static bool
+is_open(const char *name)
+{
+    struct netdev *netdev = netdev_from_name(name);
+
+    netdev_close(netdev);
+    return netdev != NULL;
+}
+
+/* The command that mends the state of 'endpoint', or NULL: no command plugs
+ * in a cable. */
+static char *
+mend_state(const struct encap_endpoint *endpoint, const char *ip)
+{
+    switch (endpoint->state) {
+    case ENCAP_ABSENT:
+        return xasprintf("ip addr add %s/PREFIX dev BRIDGE", ip);
+    case ENCAP_DEVICE_DOWN:
+        return (endpoint->bridge && !is_open(endpoint->dev) ? NULL
+                : xasprintf("ip link set %s up", endpoint->dev));
+    case ENCAP_UP:
+    case ENCAP_TENTATIVE:
+    case ENCAP_LINK_DOWN:
+        return NULL;
+    }
+    OVS_NOT_REACHED();
+}
+
+static void
+check_state(const struct encap_check *check,
+            const struct encap_endpoint *endpoint, const char *ip)
+{
+    if (endpoint->state != ENCAP_UP) {
+        struct ds s = DS_EMPTY_INITIALIZER;
+
+        ds_put_cstr(&s, "down: ");
+        encap_endpoint_format_reason(endpoint, &s);
+        if (endpoint->bridge && !is_open(endpoint->dev)) {
+            ds_put_format(&s, ", bridge %s could not open it",
+                          endpoint->bridge);
+        }
+        encap_findings_add(check->findings,
+                           (endpoint->state == ENCAP_TENTATIVE
+                            ? ENCAP_WARNING : ENCAP_ERROR),
+                           ip, ds_steal_cstr(&s), mend_state(endpoint, ip));
+    }
+}
+
+/* True if something of the family of 'ip' is configured. */
+static bool
+has_configured(const struct encap_registry *registry,
+               const struct in6_addr *ip)
+{
+    for (size_t i = 0; i < registry->n_endpoints; i++) {
+        const struct encap_endpoint *endpoint = registry->endpoints[i];
+
+        if (encap_endpoint_is_configured(endpoint)
+            && encap_is_ipv6(&endpoint->ip) == encap_is_ipv6(ip)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+check_origin(const struct encap_check *check,
+             const struct encap_endpoint *endpoint, const char *ip)
+{
+    if (!encap_endpoint_is_configured(endpoint)
+        && has_configured(check->registry, &endpoint->ip)) {
+        encap_findings_add(check->findings, ENCAP_WARNING, ip,
+                           xasprintf("local_ip of %"PRIuSIZE" tunnels, but "
+                                     "not one of the configured endpoints",
+                                     endpoint->n_tunnels), NULL);
+    }
+}
+
+/* An address of two devices.  One that is reached by any NIC, and two that
+ * share one, are meant so sometimes. */
+static void
+check_place(const struct encap_check *check, size_t i, const char *ip)
+{
+    const struct encap_registry *registry = check->registry;
+    const struct encap_endpoint *endpoint = registry->endpoints[i];
+    const char *other_dev = find_other_device(endpoint);
+    char buf[INET6_ADDRSTRLEN];
+
+    if (other_dev) {
+        encap_findings_add(check->findings, ENCAP_WARNING, ip,
+                           xasprintf("an address of two devices, %s and %s",
+                                     endpoint->dev, other_dev),
+                           xasprintf("ip addr del %s/%d dev %s", ip,
+                                     own_plen(&endpoint->ip, other_dev),
+                                     other_dev));
+    }
+    if (endpoint->any_nic) {
+        encap_findings_add(check->findings, ENCAP_INFO, ip,
+                           xasprintf("on no bridge but on device %s: packets "
+                                     "use any NIC that routing names",
+                                     endpoint->dev), NULL);
+    }
+    for (size_t j = 0; j < i && endpoint->bridge; j++) {
+        const struct encap_endpoint *other = registry->endpoints[j];
+
+        if (other->bridge && !strcmp(other->bridge, endpoint->bridge)
+            && encap_is_ipv6(&other->ip) == encap_is_ipv6(&endpoint->ip)) {
+            encap_findings_add(check->findings, ENCAP_INFO, ip,
+                               xasprintf("shares the NICs of bridge %s with "
+                                         "%s", endpoint->bridge,
+                                         ipv6_string_mapped(buf, &other->ip)),
+                               NULL);
+            break;
+        }
+    }
+}
+
+/* Without an interrupt, netdev-dpdk asks a port for its link every five
+ * seconds.  (Ports that are not on a PCI bus have none to offer.) */
+static bool
+polls_link(const char *name)
+{
+    struct smap config = SMAP_INITIALIZER(&config);
+    struct smap status = SMAP_INITIALIZER(&status);
+    struct netdev *netdev = netdev_from_name(name);
+    bool polls = false;
+
+    if (netdev && !strcmp(netdev_get_type(netdev), "dpdk")
+        && !netdev_get_config(netdev, &config)
+        && !netdev_get_status(netdev, &status)) {
+        polls = (!smap_get_bool(&config, "lsc_interrupt_mode", false)
+                 && strstr(smap_get_def(&status, "bus_info", ""),
+                           "bus_name=pci"));
+    }
+    netdev_close(netdev);
+    smap_destroy(&config);
+    smap_destroy(&status);
+    return polls;
+}
+
+static void
+check_pins(const struct encap_check *check)
+{
+    const struct encap_config *config = check->config;
+
+    for (size_t i = 0; i < config->n_bridges; i++) {
+        const struct encap_config_bridge *bridge = &config->bridges[i];
+
+        for (size_t j = 0; j < bridge->n_ports; j++) {
+            const struct encap_config_port *port = &bridge->ports[j];
+            char ip[INET6_ADDRSTRLEN];
+
+            if (ipv6_addr_is_set(&port->pin)
+                && !encap_registry_find(check->registry, &port->pin)) {
+                encap_findings_add(
+                    check->findings, ENCAP_WARNING, port->name,
+                    xasprintf("pinned to %s, which is no endpoint",
+                              ipv6_string_mapped(ip, &port->pin)),
+                    xasprintf("ovs-vsctl set Interface %s "
+                              "external_ids:encap-ip=ENDPOINT", port->name));
+            }
+        }
+    }
+}
+
+static void
+check_uplinks(const struct encap_check *check, struct sset *seen,
+              const struct encap_endpoint *endpoint)
+{
+    for (size_t i = 0; i < endpoint->n_uplinks; i++) {
+        const char *name = endpoint->uplinks[i].name;
+
+        if (sset_add(seen, name) && polls_link(name)) {
+            encap_findings_add(check->findings, ENCAP_INFO, name,
+                               xstrdup("its link is asked for every 5 s: "
+                                       "packets may go to a dead link so "
+                                       "long"),
+                               xasprintf("ovs-vsctl set Interface %s "
+                                         "options:dpdk-lsc-interrupt=true",
+                                         name));
+        }
+    }
+}
+
+static void
+check_endpoints(const struct encap_check *check)
+{
+    struct sset seen = SSET_INITIALIZER(&seen);
+
+    for (size_t i = 0; i < check->registry->n_endpoints; i++) {
+        const struct encap_endpoint *endpoint = check->registry->endpoints[i];
+        char ip[INET6_ADDRSTRLEN];
+
+        ipv6_string_mapped(ip, &endpoint->ip);
+        check_state(check, endpoint, ip);
+        check_origin(check, endpoint, ip);
+        check_place(check, i, ip);
+        check_uplinks(check, &seen, endpoint);
+    }
+    sset_destroy(&seen);
+}
+
+static void
+check_offload(const struct encap_check *check)
+{
+    if (check->registry->n_endpoints && !netdev_is_flow_api_enabled()) {
+        encap_findings_add(check->findings, ENCAP_INFO, "hw-offload",
+                           xstrdup("off: the CPU encapsulates all packets"),
+                           xstrdup("ovs-vsctl set Open_vSwitch . "
+                                   "other_config:hw-offload=true"));
+    }
+}
+
+void
+encap_check(struct encap_findings *findings)
+{
+    const struct encap_check check = {
+        .registry = encap_registry_get(),
+        .config = encap_monitor_config(),
+        .findings = findings,
+    };
+
+    check_configuration(&check);
+    check_endpoints(&check);
+    check_pins(&check);
+    encap_check_routes(&check);
+    encap_check_mtu(&check);
+    encap_check_sysctls(&check, ENCAP_CHECK_SYSCTL_DIR);
+    check_offload(&check);
+    encap_findings_sort(findings);
+}

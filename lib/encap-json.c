@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+
+#include "encap-json.h"
+
+#include "openvswitch/json.h"
+#include "packets.h"
+#include "util.h"
+
+void
+encap_json_put_address(struct json *object, const char *name,
+                       const struct in6_addr *ip)
+{
+    char buf[INET6_ADDRSTRLEN];
+
+    encap_json_put_string(object, name, ipv6_addr_is_set(ip)
+                          ? ipv6_string_mapped(buf, ip) : NULL);
+}
+
+void
+encap_json_put_string(struct json *object, const char *name, const char *s)
+{
+    json_object_put(object, name, (s && s[0]
+                                   ? json_string_create(s)
+                                   : json_null_create()));
+}
+
+void
+encap_json_put_known(struct json *object, const char *name,
+                     long long int number, long long int unknown)
+{
+    json_object_put(object, name, (number != unknown
+                                   ? json_integer_create(number)
+                                   : json_null_create()));
+}
+
+void
+encap_json_put_number(struct json *object, const char *name, uint64_t number)
+{
+    json_object_put(object, name, json_integer_create(number));
+}
+
+void
+encap_json_put_bool(struct json *object, const char *name, bool value)
+{
+    json_object_put(object, name, json_boolean_create(value));
+}
+
+struct json *
+encap_json_uplinks(const struct encap_registry *registry,
+                   const struct encap_endpoint *endpoint)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; endpoint && i < endpoint->n_uplinks; i++) {
+        const struct encap_uplink *uplink = &endpoint->uplinks[i];
+        struct json *json = json_object_create();
+
+        json_object_put_string(json, "name", uplink->name);
+        encap_json_put_bool(json, "up", uplink->up);
+        encap_json_put_string(json, "eswitch",
+                              registry->eswitches[uplink->eswitch]);
+        encap_json_put_known(json, "numa", uplink->numa_id, -1);
+        json_array_add(array, json);
+    }
+    return array;
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+
+#include "encap-trace.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "encap-bridge.h"
+#include "encap-endpoint.h"
+#include "encap-json.h"
+#include "encap-monitor.h"
+#include "encap-packet.h"
+#include "encap-select.h"
+#include "neighbor-peek.h"
+#include "netdev.h"
+#include "netdev-offload.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "packets.h"
+#include "route-argument.h"
+#include "route-json.h"
+#include "route-lookup.h"
+#include "tunnel-egress.h"
+#include "util.h"
+
+/* Where answers go. */
+struct answer {
+    struct ds *text;
+    struct json *json;
+};
+
+/* Appends a line. */
+static void OVS_PRINTF_FORMAT(3, 4)
+put_line(struct ds *text, const char *label, const char *format, ...)
+{
+    va_list args;
+
+    ds_put_format(text, "%-10s", label);
+    va_start(args, format);
+    ds_put_format_valist(text, format, args);
+    va_end(args);
+    ds_put_char(text, '\n');
+}
+
+/* The steps, in the order of a packet. */
+
+static void
+explain_ingress(const struct encap_packet *packet, struct answer *answer)
+{
+    const struct encap_port *port = packet->ingress;
+    struct ds s = DS_EMPTY_INITIALIZER;
+    const char *eswitch;
+    struct json *json;
+
+    if (!packet->sender.ingress) {
+        return;
+    }
+
+    eswitch = port ? packet->registry->eswitches[port->eswitch] : NULL;
+    ds_put_cstr(&s, packet->sender.ingress);
+    if (port) {
+        ds_put_format(&s, " of bridge %s", port->bridge);
+    }
+    if (port && ipv6_addr_is_set(&port->pin)) {
+        ds_put_cstr(&s, ", pin ");
+        ipv6_format_mapped(&port->pin, &s);
+    } else {
+        ds_put_cstr(&s, ", no pin");
+    }
+    ds_put_format(&s, ", eSwitch %s", eswitch ? eswitch : "not known");
+    put_line(answer->text, "in_port", "%s", ds_cstr(&s));
+    ds_destroy(&s);
+
+    json = json_object_create();
+    json_object_put_string(json, "name", packet->sender.ingress);
+    encap_json_put_string(json, "bridge", port ? port->bridge : NULL);
+    encap_json_put_address(json, "pin", port ? &port->pin : &in6addr_any);
+    encap_json_put_string(json, "eswitch", eswitch);
+    json_object_put(answer->json, "in-port", json);
+}
+
+/* "flow", an address, or NULL. */
+static const char *
+option_address(bool by_flow, const struct in6_addr *ip,
+               char buf[INET6_ADDRSTRLEN])
+{
+    return (by_flow ? "flow"
+            : ipv6_addr_is_set(ip) ? ipv6_string_mapped(buf, ip) : NULL);
+}
+
+static void
+explain_tunnel(const struct encap_packet *packet, struct answer *answer)
+{
+    const struct netdev_tunnel_config *config = packet->config;
+    char src_buf[INET6_ADDRSTRLEN], dst_buf[INET6_ADDRSTRLEN];
+    struct ds s = DS_EMPTY_INITIALIZER;
+    const char *src, *dst;
+    struct json *json;
+
+    if (!config) {
+        return;
+    }
+
+    src = option_address(config->ip_src_flow, &config->ipv6_src, src_buf);
+    dst = option_address(config->ip_dst_flow, &config->ipv6_dst, dst_buf);
+    ds_put_format(&s, "%s (%s), ", netdev_get_name(packet->tunnel),
+                  netdev_get_type(packet->tunnel));
+    if (src) {
+        ds_put_format(&s, "local_ip=%s, ", src);
+    }
+    ds_put_format(&s, "remote_ip=%s", dst);
+    if (config->tos_inherit) {
+        ds_put_cstr(&s, ", tos=inherit");
+    } else if (config->tos) {
+        ds_put_format(&s, ", tos=%d", config->tos);
+    }
+    if (config->set_egress_pkt_mark) {
+        ds_put_format(&s, ", egress_pkt_mark=%"PRIu32,
+                      config->egress_pkt_mark);
+    }
+    put_line(answer->text, "tunnel", "%s", ds_cstr(&s));
+    ds_destroy(&s);
+
+    json = json_object_create();
+    json_object_put_string(json, "name", netdev_get_name(packet->tunnel));
+    json_object_put_string(json, "type", netdev_get_type(packet->tunnel));
+    encap_json_put_string(json, "local-ip", src);
+    encap_json_put_string(json, "remote-ip", dst);
+    json_object_put(answer->json, "tunnel", json);
+}
+
+static void
+explain_packet(const struct tunnel_decision *decision, struct answer *answer)
+{
+    const struct route_query *route = &decision->route;
+    const struct in6_addr *src
+        = (ipv6_addr_is_set(&decision->encap.tunnel_src)
+           ? &decision->encap.tunnel_src : &decision->encap.flow_src);
+    struct json *json = json_object_create();
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    if (ipv6_addr_is_set(src)) {
+        ds_put_cstr(&s, "from ");
+        ipv6_format_mapped(src, &s);
+        ds_put_char(&s, ' ');
+    }
+    ds_put_cstr(&s, "to ");
+    ipv6_format_mapped(&route->dst, &s);
+    if (route->dport) {
+        ds_put_format(&s, ", UDP port %"PRIu16, ntohs(route->dport));
+    }
+    if (route->tos) {
+        ds_put_format(&s, ", tos %"PRIu8, route->tos);
+    }
+    if (route->mark) {
+        ds_put_format(&s, ", mark %"PRIu32, route->mark);
+    }
+    put_line(answer->text, "packet", "%s", ds_cstr(&s));
+    ds_destroy(&s);
+
+    encap_json_put_address(json, "src", src);
+    encap_json_put_address(json, "dst", &route->dst);
+    encap_json_put_known(json, "dport", ntohs(route->dport), 0);
+    encap_json_put_number(json, "tos", route->tos);
+    encap_json_put_number(json, "mark", route->mark);
+    json_object_put(answer->json, "packet", json);
+}
+
+/* Not for a packet whose destination no tunnel has: nothing was chosen. */
+static void
+explain_choice(const struct tunnel_decision *decision, struct answer *answer)
+{
+    const struct encap_choice *choice = &decision->choice;
+    struct ds s = DS_EMPTY_INITIALIZER;
+    struct json *json;
+
+    if (!tunnel_egress_is_unicast(&decision->route.dst)) {
+        return;
+    }
+
+    encap_choice_format(decision->registry, &decision->encap, choice, &s);
+    put_line(answer->text, "choice", "%s", ds_cstr(&s));
+
+    json = json_object_create();
+    json_object_put_string(json, "text", ds_cstr(&s));
+    json_object_put_string(json, "by", encap_step_to_string(choice->step));
+    encap_json_put_address(json, "ip", &choice->src);
+    encap_json_put_bool(json, "failover", choice->failover);
+    json_object_put(answer->json, "choice", json);
+    ds_destroy(&s);
+}
+
+static void
+explain_rules(const struct route_trail *trail, struct answer *answer)
+{
+    struct json *array = json_array_create_empty();
+    struct ds s = DS_EMPTY_INITIALIZER;
+    char *line, *save_ptr = NULL;
+
+    route_trail_format(trail, &s);
+    for (line = strtok_r(ds_cstr(&s), "\n", &save_ptr); line;
+         line = strtok_r(NULL, "\n", &save_ptr)) {
+        const char *what = line + strspn(line, " ");
+
+        json_array_add(array, json_string_create(what));
+        if (!strncmp(what, "rule ", 5)) {
+            what += 5;
+        }
+        put_line(answer->text, "rule", "%s", what);
+    }
+    ds_destroy(&s);
+    json_object_put(answer->json, "rules", array);
+}
+
+static void
+explain_route(const struct tunnel_decision *decision, struct answer *answer)
+{
+    const struct route_result *result = &decision->result;
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    if (ipv6_addr_is_set(&result->gateway)) {
+        ds_put_cstr(&s, "next hop ");
+        ipv6_format_mapped(&result->gateway, &s);
+    } else {
+        ds_put_cstr(&s, "on-link");
+    }
+    ds_put_cstr(&s, ", source ");
+    ipv6_format_mapped(&result->src, &s);
+    ds_put_format(&s, ", device %s", result->dev);
+    if (decision->hashed) {
+        ds_put_cstr(&s, " (one of several: the inner headers decide)");
+    }
+    put_line(answer->text, "route", "%s", ds_cstr(&s));
+    ds_destroy(&s);
+    json_object_put(answer->json, "route", route_result_to_json(result));
+}
+
+/* Returns true if the neighbor is known. */
+static bool
+explain_neighbor(const struct tunnel_decision *decision, const char *bridge,
+                 const struct in6_addr *next_hop, struct answer *answer)
+{
+    const char *dev = decision->result.dev;
+    struct json *json = json_object_create();
+    struct in6_addr from = in6addr_any;
+    struct ds s = DS_EMPTY_INITIALIZER;
+    struct eth_addr mac;
+    bool known = neighbor_peek(bridge, next_hop, &mac);
+
+    ipv6_format_mapped(next_hop, &s);
+    if (known) {
+        ds_put_format(&s, " is "ETH_ADDR_FMT, ETH_ADDR_ARGS(mac));
+        json_object_put_format(json, "mac", ETH_ADDR_FMT, ETH_ADDR_ARGS(mac));
+    } else {
+        from = tunnel_egress_neighbor_source(dev, next_hop,
+                                             &decision->result.src);
+        ds_put_format(&s, " is not known yet: %s request goes out with the "
+                      "first packet, from ",
+                      IN6_IS_ADDR_V4MAPPED(next_hop) ? "an ARP" : "an ND");
+        ipv6_format_mapped(&from, &s);
+        json_object_put(json, "mac", json_null_create());
+    }
+    put_line(answer->text, "neighbor", "%s", ds_cstr(&s));
+    ds_destroy(&s);
+
+    encap_json_put_address(json, "ip", next_hop);
+    json_object_put_string(json, "bridge", bridge);
+    encap_json_put_address(json, "request-source", &from);
+    json_object_put(answer->json, "neighbor", json);
+    return known;
+}
+
+static void
+explain_uplinks(const struct encap_registry *registry, const char *bridge,
+                const struct encap_endpoint *endpoint, struct answer *answer)
+{
+    json_object_put(answer->json, "uplinks",
+                    encap_json_uplinks(registry, endpoint));
+    if (!endpoint || !endpoint->n_uplinks) {
+        put_line(answer->text, "uplink", "none of bridge %s is known",
+                 bridge);
+        return;
+    }
+    for (size_t i = 0; i < endpoint->n_uplinks; i++) {
+        const struct encap_uplink *uplink = &endpoint->uplinks[i];
+        const char *eswitch = registry->eswitches[uplink->eswitch];
+
+        put_line(answer->text, "uplink", "%s of bridge %s, %s, eSwitch %s",
+                 uplink->name, bridge, uplink->up ? "up" : "no link",
+                 eswitch ? eswitch : "not known");
+    }
+}
+
+/* True if packets that come in by 'ingress' and leave by the uplinks of
+ * 'egress' (both may be NULL) can be encapsulated in hardware, else false with
+ * the reason appended to 'reason'. */
+static bool
+is_offloadable(const struct encap_registry *registry,
+               const struct encap_port *ingress,
+               const struct encap_endpoint *egress, struct ds *reason)
+{
+    if (!netdev_is_flow_api_enabled()) {
+        ds_put_cstr(reason, "hw-offload is off");
+        return false;
+    }
+    if (!ingress) {
+        ds_put_cstr(reason, "no in_port on an eSwitch is given");
+        return false;
+    }
+    if (!ingress->eswitch) {
+        ds_put_format(reason, "the eSwitch of %s is not known",
+                      ingress->name);
+        return false;
+    }
+    if (!egress || !egress->n_uplinks) {
+        ds_put_cstr(reason, "no uplink is known");
+        return false;
+    }
+    for (size_t i = 0; i < egress->n_uplinks; i++) {
+        const struct encap_uplink *uplink = &egress->uplinks[i];
+
+        if (!uplink->eswitch) {
+            ds_put_format(reason, "the eSwitch of %s is not known",
+                          uplink->name);
+            return false;
+        }
+        if (uplink->eswitch != ingress->eswitch) {
+            ds_put_format(reason, "cross-nic: %s is on eSwitch %s, %s on %s",
+                          ingress->name, registry->eswitches[ingress->eswitch],
+                          uplink->name, registry->eswitches[uplink->eswitch]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void
+explain_offload(const struct encap_packet *packet,
+                const struct encap_endpoint *egress, struct answer *answer)
+{
+    struct ds reason = DS_EMPTY_INITIALIZER;
+    bool ok = is_offloadable(packet->registry, packet->ingress, egress,
+                             &reason);
+
+    put_line(answer->text, "offload", "%s%s", ok ? "yes" : "no: ",
+             ds_cstr(&reason));
+    encap_json_put_bool(answer->json, "offloadable", ok);
+    encap_json_put_string(answer->json, "offload-reason", ds_cstr(&reason));
+    ds_destroy(&reason);
+}
+
+/* The end. */
+
+static void
+end(bool dropped, const char *what, struct answer *answer)
+{
+    ds_put_format(answer->text, "packets %s %s\n",
+                  dropped ? "are dropped:" : "leave by", what);
+    encap_json_put_bool(answer->json, "dropped", dropped);
+    json_object_put_string(answer->json, dropped ? "reason" : "by", what);
+}
+
+static void
+end_leaving(const struct encap_endpoint *egress, const char *bridge,
+            const struct in6_addr *next_hop, bool known,
+            struct answer *answer)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; egress && i < egress->n_uplinks; i++) {
+        ds_put_format(&s, "%s%s", i ? " or " : "", egress->uplinks[i].name);
+    }
+    ds_put_format(&s, s.length ? " of %s" : "bridge %s", bridge);
+    if (!known) {
+        ds_put_cstr(&s, " once ");
+        ipv6_format_mapped(next_hop, &s);
+        ds_put_cstr(&s, " has answered");
+    }
+    end(false, ds_cstr(&s), answer);
+    ds_destroy(&s);
+}
+
+static void
+explain(const struct encap_packet *packet, struct answer *answer)
+{
+    const struct encap_endpoint *egress;
+    struct ds s = DS_EMPTY_INITIALIZER;
+    struct tunnel_decision decision;
+    struct route_trail trail = { .n_steps = 0 };
+    struct in6_addr next_hop;
+    const char *bridge;
+    bool known;
+    int error;
+
+    error = tunnel_egress_decide(&packet->flow, &packet->sender, &decision,
+                                 &trail);
+    explain_ingress(packet, answer);
+    explain_tunnel(packet, answer);
+    explain_packet(&decision, answer);
+    explain_choice(&decision, answer);
+    explain_rules(&trail, answer);
+    if (error) {
+        tunnel_decision_format_refusal(&decision, &s);
+        end(true, ds_cstr(&s), answer);
+        ds_destroy(&s);
+        return;
+    }
+
+    explain_route(&decision, answer);
+    bridge = encap_bridge_of_port(encap_monitor_config(), decision.result.dev);
+    if (!bridge) {
+        ds_put_format(&s, "device %s is not a port of any bridge",
+                      decision.result.dev);
+        end(true, ds_cstr(&s), answer);
+        ds_destroy(&s);
+        return;
+    }
+
+    next_hop = (ipv6_addr_is_set(&decision.result.gateway)
+                ? decision.result.gateway : decision.route.dst);
+    egress = encap_bridge_endpoint(packet->registry, bridge);
+    known = explain_neighbor(&decision, bridge, &next_hop, answer);
+    explain_uplinks(packet->registry, bridge, egress, answer);
+    explain_offload(packet, egress, answer);
+    end_leaving(egress, bridge, &next_hop, known, answer);
+}
+
+/* All members: steps that a packet does not come to are null. */
+static struct json *
+empty_answer(void)
+{
+    static const char *names[] = {
+        "in-port", "tunnel", "packet", "choice", "rules", "route", "neighbor",
+        "uplinks", "offloadable", "offload-reason", "dropped", "reason", "by",
+    };
+    struct json *json = json_object_create();
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        json_object_put(json, names[i], json_null_create());
+    }
+    return json;
+}
+
+char *
+encap_trace(const struct route_arguments *args, struct ds *text,
+            struct json **json)
+{
+    struct encap_packet packet;
+    struct answer answer = { .text = text };
+    char *error = encap_packet_init(&packet, args);
+
+    if (!error) {
+        answer.json = empty_answer();
+        explain(&packet, &answer);
+        if (json) {
+            *json = answer.json;
+        } else {
+            json_destroy(answer.json);
+        }
+    }
+    encap_packet_uninit(&packet);
+    return error;
+}

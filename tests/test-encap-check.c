@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#undef NDEBUG
+
+#include "encap-check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "encap-check-private.h"
+#include "encap-endpoint.h"
+#include "encap-finding.h"
+#include "openvswitch/dynamic-string.h"
+#include "ovs-router.h"
+#include "ovstest.h"
+#include "packets.h"
+#include "route-scene.h"
+#include "route-test.h"
+#include "util.h"
+
+/* Fails unless 'findings' read as 'expected'; empties them. */
+static void
+expect(struct encap_findings *findings, const char *what, const char *expected)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    encap_findings_sort(findings);
+    encap_findings_format(findings, &s);
+    if (strcmp(ds_cstr(&s), expected)) {
+        route_test_fail("%s:\n%sbut expected:\n%s", what, ds_cstr(&s),
+                        expected);
+    }
+    ds_destroy(&s);
+    encap_findings_destroy(findings);
+    encap_findings_init(findings);
+}
+
+static void
+add_endpoint(struct encap_registry *registry, const char *ip,
+             const char *dev, const char *bridge)
+{
+    const struct in6_addr addr = route_scene_ip(ip, NULL);
+    struct encap_endpoint *endpoint
+        = encap_registry_add_endpoint(registry, &addr);
+
+    endpoint->origins = ENCAP_ORIGIN_CONFIG;
+    ovs_strlcpy(endpoint->dev, dev, sizeof endpoint->dev);
+    endpoint->bridge = nullable_xstrdup(bridge);
+    endpoint->any_nic = !bridge;
+}
+
+/* Makes file DIR/DEV/NAME with number 'value'. */
+static void
+set_sysctl(const char *dir, const char *dev, const char *name, int value)
+{
+    char *path = xasprintf("%s/%s", dir, dev);
+    FILE *stream;
+
+    mkdir(path, 0700);
+    free(path);
+    path = xasprintf("%s/%s/%s", dir, dev, name);
+    stream = fopen(path, "w");
+    ovs_assert(stream);
+    fprintf(stream, "%d\n", value);
+    fclose(stream);
+    free(path);
+}
+
+static void
+set_sysctls(const char *dir, const char *dev, int arp_ignore,
+            int arp_announce, int rp_filter)
+{
+    set_sysctl(dir, dev, "arp_ignore", arp_ignore);
+    set_sysctl(dir, dev, "arp_announce", arp_announce);
+    set_sysctl(dir, dev, "rp_filter", rp_filter);
+}
+
+/* Two NICs in one subnet, one in another, and one whose device the kernel does
+ * not have. */
+static void
+test_sysctls(void)
+{
+    struct encap_registry *registry = encap_registry_create();
+    char dir[] = "sysctl.XXXXXX";
+    struct encap_findings findings;
+    const struct encap_check check = {
+        .registry = registry,
+        .findings = &findings,
+    };
+
+    ovs_assert(mkdtemp(dir));
+    encap_findings_init(&findings);
+    route_scene_apply(ovs_router_db(),
+                      "link br1 1; link br2 2; link br3 3; link br4 4;"
+                      "addr br1 10.0.0.1/24; addr br2 10.0.0.2/24;"
+                      "addr br3 10.1.0.3/24; addr br4 10.0.0.4/24");
+    add_endpoint(registry, "10.0.0.1", "br1", "br1");
+
+    /* One NIC: nothing can be mistaken. */
+    set_sysctls(dir, "all", 0, 0, 1);
+    set_sysctls(dir, "br1", 0, 0, 1);
+    encap_check_sysctls(&check, dir);
+    expect(&findings, "one NIC", "no problem found\n");
+
+    add_endpoint(registry, "10.1.0.3", "br3", "br3");
+    set_sysctls(dir, "br3", 0, 0, 0);
+    set_sysctl(dir, "all", "rp_filter", 0);
+    encap_check_sysctls(&check, dir);
+    expect(&findings, "two subnets",
+           "warning  br1: rp_filter is 1: the kernel drops what comes in "
+           "here, ARP too, from addresses that it reaches by another device\n"
+           "         mend: sysctl -w net.ipv4.conf.br1.rp_filter=2\n");
+
+    add_endpoint(registry, "10.0.0.2", "br2", "br2");
+    set_sysctls(dir, "br2", 1, 1, 2);
+    encap_check_sysctls(&check, dir);
+    expect(&findings, "one subnet",
+           "warning  br1: arp_ignore is 0: the kernel answers ARP for "
+           "10.0.0.2 of br2 here, too\n"
+           "         mend: sysctl -w net.ipv4.conf.br1.arp_ignore=1\n"
+           "warning  br1: arp_announce is 0: the kernel may ask by ARP in "
+           "the name of 10.0.0.2 of br2 here\n"
+           "         mend: sysctl -w net.ipv4.conf.br1.arp_announce=2\n"
+           "warning  br1: rp_filter is 1: the kernel drops what comes in "
+           "here, ARP too, from addresses that it reaches by another device\n"
+           "         mend: sysctl -w net.ipv4.conf.br1.rp_filter=2\n"
+           "warning  br2: arp_announce is 1: the kernel may ask by ARP in "
+           "the name of 10.0.0.1 of br1 here\n"
+           "         mend: sysctl -w net.ipv4.conf.br2.arp_announce=2\n");
+
+    /* Of "all" and the device the greater counts. */
+    set_sysctls(dir, "all", 1, 2, 2);
+    encap_check_sysctls(&check, dir);
+    expect(&findings, "all", "no problem found\n");
+
+    add_endpoint(registry, "10.0.0.4", "br4", "br4");
+    set_sysctls(dir, "all", 1, 1, 0);
+    set_sysctls(dir, "br1", 0, 2, 0);
+    set_sysctls(dir, "br2", 0, 2, 0);
+    encap_check_sysctls(&check, dir);
+    expect(&findings, "unknown device", "no problem found\n");
+
+    encap_registry_destroy(registry);
+}
+
+static void
+test_check(void)
+{
+    struct encap_registry *registry = encap_registry_create();
+    struct encap_findings findings;
+
+    encap_findings_init(&findings);
+    encap_check(&findings);
+    expect(&findings, "nothing", "no problem found\n");
+
+    route_scene_apply(ovs_router_db(),
+                      "link lo 5; addr lo 192.0.2.1/32;"
+                      "rule 77 iif eth9 table 7; rule 78 iif lo table 7;"
+                      "rule 79 -6 iif eth9 table 7");
+    add_endpoint(registry, "192.0.2.1", "lo", NULL);
+    encap_registry_finish(registry);
+    encap_registry_publish(registry);
+    encap_check(&findings);
+
+    /* In the order of severity. */
+    ovs_assert(findings.n == 4);
+    ovs_assert(!strcmp(findings.findings[0].object, "IPv4 rule 77"));
+    ovs_assert(findings.findings[0].severity == ENCAP_WARNING);
+    ovs_assert(strstr(findings.findings[0].problem, "not evaluated: iif"));
+    ovs_assert(!strcmp(findings.findings[1].object, "IPv6 rule 79"));
+    ovs_assert(!strcmp(findings.findings[2].object, "192.0.2.1"));
+    ovs_assert(!strcmp(findings.findings[2].problem,
+                       "on no bridge but on device lo: packets use any NIC "
+                       "that routing names"));
+    ovs_assert(findings.findings[2].severity == ENCAP_INFO);
+    ovs_assert(!strcmp(findings.findings[3].object, "hw-offload"));
+    encap_findings_destroy(&findings);
+}
+
+static void
+test_encap_check_main(int argc OVS_UNUSED, char *argv[] OVS_UNUSED)
+{
+    test_check();
+    test_sysctls();
+}
+
+OVSTEST_REGISTER("test-encap-check", test_encap_check_main);
