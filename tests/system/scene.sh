@@ -89,3 +89,41 @@ delivered() {
     done <"$file.replies"
     return $ok
 }
+
+# Endpoints.
+
+# endpoints H IP...: the endpoints of host H, as OVN sets them.
+endpoints() {
+    local h=$1
+    shift
+    vsctl "$h" set Open_vSwitch . \
+        external_ids:ovn-encap-ip="\"$(IFS=,; echo "$*")\""
+}
+
+# endpoint_is H IP STATE: succeeds if encap/show says so.
+endpoint_is() {
+    host "$1" ovs-appctl encap/show format=json | python3 -c '
+import json, sys
+ip, state = sys.argv[1:]
+for endpoint in json.load(sys.stdin)["endpoints"]:
+    if endpoint["ip"] == ip:
+        sys.exit(endpoint["state"] != state)
+sys.exit(1)' "$2" "$3"
+}
+
+# wrong_packets N SEEN: reads seen() output in file SEEN and counts the packets
+# that entered the fabric, from either host, by another NIC than that of their
+# outer source.
+wrong_packets() {
+    local h i owners=''
+    for h in 1 2; do
+        for i in $(seq "$1"); do
+            owners+="$(endpoint "$h" "$i") h${h}n$i "
+        done
+    done
+    awk -v owners="$owners" '
+        BEGIN { n = split(owners, o, " ")
+                for (i = 1; i < n; i += 2) leg[o[i]] = o[i + 1] }
+        $1 ~ /^h[12]n/ && leg[$2] != $1 { wrong++ }
+        END { print wrong + 0 }' "$2"
+}
