@@ -146,10 +146,13 @@ tests_ovstest_SOURCES += \
 MULTINIC_TESTSUITE = $(srcdir)/tests/multinic-testsuite
 MULTINIC_TESTSUITE_AT = \
 	tests/multinic-testsuite.at \
+	tests/encap-check.at \
 	tests/encap-command.at \
 	tests/encap-monitor.at \
+	tests/encap-monitor-change.at \
 	tests/encap-monitor-kernel.at \
 	tests/encap-select.at \
+	tests/encap-trace.at \
 	tests/ovn-flows.at \
 	tests/ovs-route-argument.at \
 	tests/ovs-route-command.at \
