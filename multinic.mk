@@ -43,6 +43,8 @@ lib_libopenvswitch_la_SOURCES += \
 	lib/netdev-dummy-address.h \
 	lib/neighbor-peek.c \
 	lib/neighbor-peek.h \
+	lib/neighbor-request.c \
+	lib/neighbor-request.h \
 	lib/nic.c \
 	lib/nic.h \
 	lib/ovs-router-command.c \
@@ -90,10 +92,16 @@ lib_libopenvswitch_la_SOURCES += \
 	lib/route-watch.h \
 	lib/tunnel-egress.c \
 	lib/tunnel-egress.h \
+	lib/tunnel-listener.c \
+	lib/tunnel-listener.h \
 	lib/user-route.c \
 	lib/user-route.h
 
 ofproto_libofproto_la_SOURCES += \
+	ofproto/flow-effect.c \
+	ofproto/flow-effect.h \
+	ofproto/tunnel-ingress.c \
+	ofproto/tunnel-ingress.h \
 	ofproto/tunnel-port.c \
 	ofproto/tunnel-port.h
 
@@ -139,7 +147,10 @@ tests_ovstest_SOURCES += \
 	tests/test-route-twin.c \
 	tests/test-route-watch.c \
 	tests/test-tunnel-egress.c \
+	tests/test-neighbor-request.c \
+	tests/test-tunnel-ingress.c \
 	tests/test-tunnel-port.c \
+	ofproto/tunnel-ingress.c \
 	ofproto/tunnel-port.c
 
 # Our own autotest suite.
@@ -154,6 +165,7 @@ MULTINIC_TESTSUITE_AT = \
 	tests/encap-select.at \
 	tests/encap-trace.at \
 	tests/ovn-flows.at \
+	tests/neighbor.at \
 	tests/ovs-route-argument.at \
 	tests/ovs-route-command.at \
 	tests/ovs-route-kernel.at \
@@ -161,7 +173,8 @@ MULTINIC_TESTSUITE_AT = \
 	tests/route-lookup.at \
 	tests/route-netlink.at \
 	tests/route-watch.at \
-	tests/tunnel-egress.at
+	tests/tunnel-egress.at \
+	tests/tunnel-ingress.at
 
 EXTRA_DIST += multinic.mk $(MULTINIC_TESTSUITE_AT)
 CLEANFILES += $(MULTINIC_TESTSUITE)

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef NEIGHBOR_REQUEST_H
+#define NEIGHBOR_REQUEST_H 1
+
+/* When to ask, and whom to believe, about underlay neighbors
+ * ==========================================================
+ *
+ * The base sends an ARP or ND request for each translation that misses a
+ * neighbor, hears only answers and gratuitous ARP, and learns from each tunnel
+ * packet that comes in.  Here requests are limited to one a second and target
+ * (RFC 1122 section 2.3.2.1; RFC 4861 section 10, RETRANS_TIMER), and where
+ * there are endpoints, data teaches only what ARP and ND have not.
+ *
+ * Any thread. */
+
+#include <netinet/in.h>
+#include <stdbool.h>
+
+#include "openvswitch/types.h"
+
+struct flow;
+struct flow_wildcards;
+struct netdev;
+
+#define NEIGHBOR_REQUEST_INTERVAL_MS 1000
+
+/* Requests that are remembered.  When there are more within an interval, the
+ * oldest are forgotten and may be repeated early. */
+#define NEIGHBOR_REQUEST_MAX 4096
+
+/* True if a request for 'target' may leave by device 'dev' now; then it counts
+ * as sent.  Coverage counters: neighbor_request_sent,
+ * neighbor_request_held. */
+bool neighbor_request_allowed(const char *dev, const struct in6_addr *target);
+
+/* What neighbor_request_allowed() would return, without sending. */
+bool neighbor_request_due(const char *dev, const struct in6_addr *target);
+
+/* True if 'flow' is ARP for, or ND to, an endpoint: the answer to a request
+ * out of a device that has no address to ask from.  Adds to 'wc' what that
+ * depended on. */
+bool neighbor_answers_endpoint(const struct flow *flow,
+                               struct flow_wildcards *wc);
+
+/* Learns, if 'allow_update', what 'flow', ARP or ND that came to 'bridge',
+ * says of its sender: any neighbor from answers and from gratuitous ARP, and
+ * the MAC of one that is known already also from a request (RFC 826, "Packet
+ * Reception"; RFC 4861 section 7.2.3).  Adds to 'wc' what that depended on.
+ *
+ * Returns true if 'flow' says what is not known, after learning.  Then its
+ * next packet must be translated, too: a datapath flow that is left from
+ * before another MAC was learned, or before the neighbor was forgotten, would
+ * keep it away from here. */
+bool neighbor_snoop(const struct flow *flow, struct flow_wildcards *wc,
+                    const char *bridge, bool allow_update);
+
+/* A data packet from 'src' with MAC 'mac' was delivered to port 'dev' of
+ * 'bridge'.  Learns that if no entry for 'src' is there and 'src' is a
+ * neighbor (in a subnet of 'dev').  An entry that is there stays as it is.
+ * Coverage counter: neighbor_data_ignored, for what would be new and is not
+ * learned.
+ *
+ * Without any endpoint in the registry learns from all data, as the base does
+ * and its own tests expect. */
+void neighbor_learn_from_data(const char *bridge, const struct netdev *dev,
+                              const struct in6_addr *src,
+                              struct eth_addr mac);
+
+#endif /* neighbor-request.h */
