@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A host with NICs in network namespaces of its own, for the tests that need
+root: "host" with nic1..nicN, ovsdb-server and ovs-vswitchd, and "fabric" with
+the other ends, far1..farN."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+TREE = os.environ.get('OVS_TREE', os.path.join(TOP, 'build/ovs'))
+TOOL = os.path.join(TOP, 'utilities/ovs-multinic')
+sys.path.insert(0, os.path.join(TOP, 'utilities'))
+
+
+def why_not():
+    """Why no lab can be made here, or None."""
+    if os.geteuid() != 0:
+        return 'needs root'
+    if not os.path.exists('/dev/net/tun'):
+        return 'needs /dev/net/tun'
+    if not os.path.exists(os.path.join(TREE, 'vswitchd/ovs-vswitchd')):
+        return 'no ovs-vswitchd in %s' % TREE
+    for package in ('ovs', 'pyroute2'):
+        try:
+            __import__(package)
+        except ImportError:
+            return 'needs the Python module %s' % package
+    return None
+
+
+def run(*words, **how):
+    """Runs a command that must succeed; returns what it prints."""
+    result = subprocess.run(words, stdout=subprocess.PIPE, text=True,
+                            stderr=subprocess.PIPE, timeout=60, **how)
+    if result.returncode:
+        raise AssertionError('%s: %s' % (' '.join(words), result.stderr))
+    return result.stdout
+
+
+class Lab:
+    """The lab; close() removes it."""
+
+    def __init__(self, nics=2):
+        self.name = 'mntool%d' % os.getpid()
+        self.nics = nics
+        self.dir = tempfile.mkdtemp(prefix=self.name)
+        self.env = dict(os.environ, OVS_RUNDIR=self.dir, OVS_LOGDIR=self.dir,
+                        OVS_DBDIR=self.dir, OVS_SYSCONFDIR=self.dir,
+                        PYTHONDONTWRITEBYTECODE='1')
+        self.env.pop('SSH_CONNECTION', None)
+        self.state = os.path.join(self.dir, 'state.json')
+        for part in ('host', 'fabric'):
+            run('ip', 'netns', 'add', self.ns(part))
+            self.ip('link set lo up', part)
+        for n in range(1, nics + 1):
+            self.ip('link add nic%d type veth peer name far%d netns %s'
+                    % (n, n, self.ns('fabric')))
+            self.ip('link set far%d up' % n, 'fabric')
+            self.ip('addr add 10.1.%d.254/24 dev far%d' % (n, n), 'fabric')
+            self.ip('addr add 2001:db8:%d::fe/64 dev far%d nodad' % (n, n),
+                    'fabric')
+        run(TREE + '/ovsdb/ovsdb-tool', 'create', self.dir + '/conf.db',
+            TREE + '/vswitchd/vswitch.ovsschema')
+        self.host(TREE + '/ovsdb/ovsdb-server', '--detach', '--pidfile',
+                  '--log-file', '--no-chdir', '-vconsole:off',
+                  '--remote=punix:%s/db.sock' % self.dir,
+                  self.dir + '/conf.db')
+        # Idle PMD threads sleep.
+        self.vsctl('--no-wait', 'init', '--', 'set', 'Open_vSwitch', '.',
+                   'other_config:pmd-maxsleep=200',
+                   'other_config:pmd-sleep-max=200')
+        self.start_vswitchd()
+
+    def ns(self, part):
+        """The name of a namespace."""
+        return '%s-%s' % (self.name, part)
+
+    def start_vswitchd(self):
+        """Starts ovs-vswitchd."""
+        self.host(TREE + '/vswitchd/ovs-vswitchd', '--detach', '--pidfile',
+                  '--log-file', '--no-chdir', '-vconsole:off',
+                  'unix:%s/db.sock' % self.dir)
+
+    def stop(self, daemon, how=signal.SIGTERM):
+        """Ends a daemon that start_vswitchd() or __init__() started."""
+        try:
+            with open('%s/%s.pid' % (self.dir, daemon)) as stream:
+                pid = int(stream.read())
+            os.kill(pid, how)
+        except (OSError, ValueError):
+            return
+        for _ in range(500):
+            try:
+                os.kill(pid, 0)
+            except OSError:
+                return
+            time.sleep(0.02)
+        os.kill(pid, signal.SIGKILL)
+
+    def close(self):
+        """Removes the lab."""
+        self.stop('ovs-vswitchd')
+        self.stop('ovsdb-server')
+        for part in ('host', 'fabric'):
+            run('ip', 'netns', 'del', self.ns(part))
+        shutil.rmtree(self.dir)
+
+    def ip(self, words, part='host'):
+        """Runs ip(8) in a namespace."""
+        return run('ip', '-n', self.ns(part), *words.split())
+
+    def host(self, *words, part='host'):
+        """Runs a command in a namespace, with the daemons of this host."""
+        return run('ip', 'netns', 'exec', self.ns(part), *words, env=self.env)
+
+    def vsctl(self, *words):
+        """Runs ovs-vsctl."""
+        return self.host(TREE + '/utilities/ovs-vsctl', '--timeout=20',
+                         *words)
+
+    def tool(self, *words, env=None):
+        """Runs ovs-multinic; returns (status, output, error output)."""
+        state = ('--state', self.state) if words[0] in (
+            'apply', 'undo', 'check', 'networkd') else ()
+        result = subprocess.run(
+            ('ip', 'netns', 'exec', self.ns('host'), '/usr/bin/python3',
+             TOOL, words[0], *state, *words[1:]),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            timeout=120, env={**self.env, **(env or {})})
+        return result.returncode, result.stdout, result.stderr
+
+    def kernel(self):
+        """All that undo must bring back, as ip(8) and /proc show it."""
+        shown = {}
+        for words in ('addr', '-4 route show table all',
+                      '-6 route show table all', '-4 rule', '-6 rule'):
+            shown[words] = json.loads(self.ip('-j ' + words) or '[]')
+            if 'route' in words:
+                # Routes of one prefix are in the order of their making.
+                shown[words].sort(key=str)
+        for link in shown['addr']:
+            # The kernel's numbers, and what it changes once a link was up.
+            for key in ('ifindex', 'link_index', 'qdisc'):
+                link.pop(key, None)
+            if link['ifname'] == 'ovs-netdev':
+                link.pop('address')                 # Random.
+        conf = self.host('sh', '-c', 'grep -s "" /proc/sys/net/ipv4/conf/*/*'
+                         ' /proc/sys/net/ipv6/conf/*/*; true')
+        shown['sysctl'] = sorted(
+            line for line in conf.splitlines() if 'stable_secret' not in line)
+        return shown
+
+    def database(self):
+        """What undo must bring back of the database."""
+        shown = {}
+        for table, columns in (
+                ('Open_vSwitch', 'external_ids,other_config'),
+                ('Bridge', 'name,datapath_type,other_config'),
+                ('Port', 'name'), ('Interface', 'name,type,options')):
+            shown[table] = sorted(json.loads(self.vsctl(
+                '--format=json', '--columns=' + columns, 'list', table))
+                ['data'], key=str)
+        return shown

@@ -1,0 +1,530 @@
+# SPDX-License-Identifier: Apache-2.0
+"""apply, check and undo on a real host in network namespaces.  Needs root.
+
+What must be there is looked up with ip(8), ovs-vsctl and ping, not with the
+tool itself."""
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import lab
+
+WHY_NOT = lab.why_not()
+if not WHY_NOT:
+    from pyroute2 import netns
+
+    from ovs_multinic import arguments
+    from ovs_multinic import database
+    from ovs_multinic import engine
+    from ovs_multinic import kernel
+    from ovs_multinic import state
+    from ovs_multinic import step
+    from ovs_multinic.errors import Failure
+
+ONE = ['nic1,10.1.1.1/24,10.1.1.254', 'nic1,2001:db8:1::1/64,2001:db8:1::fe']
+TWO = ONE + ['nic2,10.1.2.1/24,10.1.2.254']
+
+
+def wait_for(condition, seconds=10):
+    """Waits until CONDITION() holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class Host(unittest.TestCase):
+    """One lab for each test."""
+
+    maxDiff = None
+
+    def setUp(self):
+        self.lab = lab.Lab(2)
+        self.addCleanup(self.lab.close)
+
+    def tool(self, *words, status=0, env=None):
+        """Runs it; returns what it prints."""
+        got, out, err = self.lab.tool(*words, env=env)
+        self.assertEqual(got, status, out + err)
+        return out if status == 0 else out + err
+
+    def used_host(self):
+        """Both NICs have addresses and routes, as before a migration."""
+        for words in (
+                'addr add 10.1.1.1/24 brd + dev nic1', 'link set nic1 up',
+                'addr add 10.1.1.9/24 dev nic1',
+                'addr add 2001:db8:1::1/64 dev nic1 nodad',
+                'route add default via 10.1.1.254 dev nic1',
+                'route add 10.9.0.0/16 via 10.1.1.254 dev nic1 src 10.1.1.9'
+                ' metric 7 mtu 1400',
+                'route add 10.8.0.0/16 via 10.1.1.253 dev nic1 table 55',
+                'route add default via 2001:db8:1::fe dev nic1',
+                'addr add 10.1.2.1/24 dev nic2 noprefixroute',
+                'link set nic2 up', 'rule add pref 77 from 10.1.2.1 lookup 7',
+                'route add 10.1.2.0/24 dev nic2 src 10.1.2.1 metric 100',
+                'route add default via 10.1.2.254 dev nic2 table 7'):
+            self.lab.ip(words)
+        self.settle()
+
+    def settle(self):
+        """Waits until no IPv6 address is being tried out any more."""
+        self.assertTrue(wait_for(
+            lambda: 'tentative' not in self.lab.ip('addr')))
+
+    def shown(self):
+        """All that matters of the host."""
+        self.settle()
+        return {**self.lab.kernel(), **self.lab.database()}
+
+    def assert_same(self, before):
+        """Nothing differs from BEFORE."""
+        after = self.shown()
+        for key, value in before.items():
+            self.assertEqual(after[key], value, key)
+
+    def lose_bridges(self):
+        """As after a reboot, the bridges are just in the database."""
+        self.lab.stop('ovs-vswitchd', signal.SIGKILL)
+        for name in 'br-nic1', 'br-nic2', 'ovs-netdev':
+            if name in self.lab.ip('link'):
+                self.lab.ip('link del ' + name)
+        for name in 'nic1', 'nic2':
+            self.lab.ip('link set %s promisc off' % name)
+
+    def reaches(self, address, part='host', source=None):
+        """A ping comes back, once."""
+        out = self.lab.host('sh', '-c', 'ping -n -c 2 -i 0.2 -W 2 %s %s || '
+                            'true' % ('-I ' + source if source else '',
+                                      address), part=part)
+        self.assertIn(' 2 received', out)
+        self.assertNotIn('DUP', out)
+
+
+class Apply(Host):
+    def test_empty_host(self):
+        before = self.shown()
+        plan = self.tool('plan', *TWO)
+        self.assert_same(before)
+        out = self.tool('apply', *TWO)
+        self.assertEqual(
+            out.rstrip().split('\n')[:-1],
+            [line[2:] for line in plan.rstrip().split('\n')])
+
+        # As the user would look for it.
+        for n, endpoint in (1, '10.1.1.1'), (2, '10.1.2.1'):
+            way = self.lab.ip('route get 192.0.2.1 from %s' % endpoint)
+            self.assertIn('via 10.1.%d.254 dev br-nic%d ' % (n, n), way)
+            self.assertIn(' dev br-nic%d ' % n, self.lab.ip(
+                'route get 10.1.%d.9 from %s' % (n, endpoint)))
+            self.assertEqual(
+                self.lab.vsctl('list-ports', 'br-nic%d' % n), 'nic%d\n' % n)
+            self.assertEqual(
+                json.loads(self.lab.ip('-j link show br-nic%d' % n))
+                [0]['address'],
+                json.loads(self.lab.ip('-j link show nic%d' % n))
+                [0]['address'])
+            self.reaches('10.1.%d.254' % n, source=endpoint)
+            self.reaches(endpoint, part='fabric')
+        self.reaches('2001:db8:1::fe')
+        self.reaches('2001:db8:1::1', part='fabric')
+        self.assertIn(
+            'via 2001:db8:1::fe dev br-nic1 ',
+            self.lab.ip('route get 2001:db8:99::1 from 2001:db8:1::1'))
+        self.assertEqual(self.lab.vsctl(
+            'get', 'Open_vSwitch', '.', 'external_ids:ovn-encap-ip',
+            'external_ids:ovn-encap-ip-default'),
+            '"10.1.1.1,2001:db8:1::1,10.1.2.1"\n"10.1.1.1"\n')
+
+        # Again: nothing to do, whichever way it is asked.
+        applied = self.shown()
+        with open(self.lab.state) as stream:
+            recorded = stream.read()
+        again = 'nothing to change: all 34 settings are as planned\n'
+        self.assertEqual(self.tool('apply', *TWO), again)
+        self.assertEqual(self.tool('apply', '--from-host', 'nic1', 'nic2'),
+                         again)
+        self.assertEqual(self.tool('apply'), again)
+        self.assertEqual([line for line in self.tool('plan', *TWO).split('\n')
+                          if line.startswith('+')], [])
+        self.assert_same(applied)
+        with open(self.lab.state) as stream:
+            self.assertEqual(stream.read(), recorded)
+        self.assertIn('0 errors, 0 warnings', self.tool('check'))
+
+        self.assertIn('34 settings taken back\n', self.tool('undo'))
+        self.assert_same(before)
+        self.assertFalse(os.path.exists(self.lab.state))
+        self.assertIn('nothing to take back', self.tool('undo'))
+
+    def test_used_host(self):
+        self.used_host()
+        before = self.shown()
+        self.tool('apply', '--from-host', 'nic1', 'nic2')
+        shown = self.lab.ip('-4 route show table all')
+        self.assertNotIn(' dev nic', shown)
+        for line in ('default via 10.1.1.254 dev br-nic1 \n',
+                     '10.9.0.0/16 via 10.1.1.254 dev br-nic1 src 10.1.1.9'
+                     ' metric 7 mtu 1400',
+                     '10.8.0.0/16 via 10.1.1.253 dev br-nic1 table 55',
+                     '10.1.2.0/24 dev br-nic2 scope link src 10.1.2.1 metric'
+                     ' 100', 'default via 10.1.2.254 dev br-nic2 table 7'):
+            self.assertIn(line, shown)
+        self.assertIn('default via 2001:db8:1::fe dev br-nic1 metric',
+                      self.lab.ip('-6 route'))
+        self.assertIn('77:\tfrom 10.1.2.1 lookup 7', self.lab.ip('rule'))
+        self.reaches('10.1.1.254')
+        self.assertIn('nothing to change',
+                      self.tool('apply', '--from-host', 'nic1', 'nic2'))
+        self.tool('undo')
+        self.assert_same(before)
+
+    def test_a_move_is_quick(self):
+        self.used_host()
+        self.reaches('10.1.1.1', part='fabric')
+        with tempfile.TemporaryFile('w+') as out:
+            ping = subprocess.Popen(
+                ['ip', 'netns', 'exec', self.lab.ns('fabric'), 'ping', '-n',
+                 '-i', '0.01', '10.1.1.1'], stdout=out)
+            try:
+                self.tool('apply', '--from-host', 'nic1', 'nic2')
+                time.sleep(1)
+                self.tool('undo')
+                time.sleep(1)
+            finally:
+                ping.send_signal(signal.SIGINT)
+                ping.wait()
+            out.seek(0)
+            text = out.read()
+        sent, received = (int(word) for word in text.split('\n')[-3].replace(
+            ',', '').split() if word.isdigit())
+        print('%d of %d pings lost' % (sent - received, sent))
+        # Two seconds were spent just listening, nominally 200 pings; on a
+        # busy machine ping is late, but half of them must have been sent.
+        self.assertGreater(sent, 100)
+        # Half a second in all, for the way there and the way back.
+        self.assertLess(sent - received, 50, text[-300:])
+
+    def test_plan_file(self):
+        path = os.path.join(self.lab.dir, 'plan')
+        with open(path, 'w') as stream:
+            stream.write(self.tool('plan', '--json', *TWO))
+        self.assertIn('34 of 34', self.tool('apply', '--plan', path))
+        self.assertIn('nothing to change', self.tool('apply', *TWO))
+
+    def test_mtu(self):
+        before = self.shown()
+        self.tool('apply', '--mtu', '1400', *ONE)
+        for name in 'nic1', 'br-nic1':
+            self.assertTrue(wait_for(
+                lambda: 'mtu 1400' in self.lab.ip('link show ' + name)))
+        self.tool('undo')
+        self.assert_same(before)
+
+    def test_more_and_fewer_nics(self):
+        self.tool('apply', *ONE)
+        self.assertIn('16 of 34 settings changed',
+                      self.tool('apply', *TWO))
+        out = self.tool('apply', *ONE, status=1)
+        self.assertIn('settings that were applied are not in this plan'
+                      ' ("add-br br-nic2 ', out)
+
+    def test_again_after_a_restart(self):
+        self.tool('apply', *TWO)
+        applied = self.shown()
+        self.lose_bridges()
+        self.assertIn('ovs-vswitchd.pid": does it run?', self.tool(
+            'check', status=3))
+        self.lab.start_vswitchd()
+        self.assertTrue(wait_for(lambda: 'br-nic2' in self.lab.ip('link')))
+        out = self.tool('check', status=2)
+        self.assertIn('error: addr add 10.1.2.1/24 dev br-nic2: it was'
+                      ' applied, but is not so now\n'
+                      '    ovs-multinic apply --state ' + self.lab.state, out)
+        self.tool('apply')
+        self.assert_same(applied)
+        self.tool('undo')
+
+    def test_another_host_has_the_address(self):
+        before = self.shown()
+        self.lab.ip('addr add 10.1.2.1/24 dev far2', 'fabric')
+        out = self.tool('apply', *TWO, status=1)
+        self.assertRegex(out, r'ovs-multinic: address 10\.1\.2\.1 on br-nic2:'
+                         r' another host has it \([0-9a-f:]{17}\); took back'
+                         r' all that was done\n$')
+        self.lab.ip('addr del 10.1.2.1/24 dev far2', 'fabric')
+        self.lab.ip('addr add 2001:db8:1::1/64 dev far1 nodad', 'fabric')
+        self.assertIn('address 2001:db8:1::1/64 on br-nic1: another host has'
+                      ' it; took back', self.tool('apply', *TWO, status=1))
+        self.assert_same(before)
+
+    def test_login(self):
+        self.used_host()
+        before = self.shown()
+        ssh = {'SSH_CONNECTION': '10.1.2.254 40000 10.1.2.1 22'}
+        words = ('--from-host', 'nic1', 'nic2')
+        self.assertIn('ovs-multinic: nic2: you are logged in through it'
+                      ' (--force takes it all the same)\n',
+                      self.tool('apply', *words, status=1, env=ssh))
+        # By the default route.
+        far = {'SSH_CONNECTION': '192.0.2.1 40000 10.1.1.9 22'}
+        self.assertIn('nic1: you are logged in',
+                      self.tool('apply', *words, status=1, env=far))
+        self.assert_same(before)
+        other = {'SSH_CONNECTION': '127.0.0.1 40000 127.0.0.1 22'}
+        self.tool('apply', *words, env=other)
+        self.assertIn('br-nic2: you are logged in through it (--force takes'
+                      ' it back all the same)',
+                      self.tool('undo', status=1, env=ssh))
+        self.assertIn('nothing', self.tool('apply', *words, env=ssh))
+        self.tool('undo', '--force', env=ssh)
+        self.assert_same(before)
+        self.tool('apply', '--force', *words, env=ssh)
+        self.tool('undo', env=other)
+        self.assert_same(before)
+
+    def test_refusals(self):
+        for word, line in (
+                ('nic9,10.1.1.1/24', 'nic9: no such interface'),
+                ('lo,10.1.1.1/24', 'lo: it is no NIC')):
+            self.assertEqual(self.tool('apply', word, status=1),
+                             'ovs-multinic: %s\n' % line)
+        self.lab.ip('link add name part0 type bridge')
+        self.lab.ip('link set nic1 master part0')
+        self.assertEqual(self.tool('apply', *ONE, status=1),
+                         'ovs-multinic: nic1: it is part of part0\n')
+        self.lab.vsctl('add-br', 'b', '--', 'set', 'bridge', 'b',
+                       'datapath_type=netdev', '--', 'add-port', 'b', 'nic2')
+        self.assertEqual(self.tool('plan', 'nic2,10.1.1.1/24', status=1),
+                         'ovs-multinic: nic2: it is a port of bridge b\n')
+        self.assertFalse(os.path.exists(self.lab.state))
+
+
+class Undo(Host):
+    def test_what_others_changed(self):
+        self.tool('apply', *TWO)
+        for words in ('route replace default via 10.1.2.253 dev br-nic2'
+                      ' table 102', 'addr add 10.7.0.1/24 dev br-nic1',
+                      'rule del pref 1001 from 10.1.1.1 lookup 101'):
+            self.lab.ip(words)
+        self.lab.host('sysctl', '-qw', 'net.ipv4.conf.nic1.arp_ignore=2')
+        self.lab.vsctl('set', 'open', '.', 'external_ids:ovn-encap-ip=1.2.3.4',
+                       '--', 'add-port', 'br-nic1', 'more', '--', 'set',
+                       'interface', 'more', 'type=internal')
+        out = self.tool('undo')
+        for line in ('Open_vSwitch: left external_ids:ovn-encap-ip=1.2.3.4',
+                     'sysctl net/ipv4/conf/nic1/arp_ignore: left at 2',
+                     'route default via 10.1.2.253 dev br-nic2 table 102:'
+                     ' left, it is not as it was set',
+                     'bridge br-nic1: left, it has port more',
+                     '30 settings taken back, 4 left'):
+            self.assertIn(line + '\n', out)
+        self.assertEqual(self.lab.vsctl('list-br'), 'br-nic1\n')
+        self.assertEqual(self.lab.vsctl('list-ports', 'br-nic1'), 'more\n')
+        self.assertIn('10.7.0.1/24', self.lab.ip('addr show br-nic1'))
+        self.assertNotIn('10.1.1.1', self.lab.ip('addr'))
+        self.assertFalse(os.path.exists(self.lab.state))
+
+    def test_an_address_of_the_same_subnet_stays(self):
+        self.tool('apply', *ONE)
+        self.lab.ip('addr add 10.1.1.7/24 dev br-nic1')     # Secondary.
+        self.lab.vsctl('add-port', 'br-nic1', 'more', '--', 'set',
+                       'interface', 'more', 'type=internal')
+        self.tool('undo')
+        self.assertIn('10.1.1.7/24', self.lab.ip('addr show br-nic1'))
+
+    def test_the_daemon_is_gone(self):
+        self.used_host()
+        before = self.shown()
+        self.tool('apply', '--from-host', 'nic1', 'nic2')
+        self.lose_bridges()
+        self.assertIn('does it run?', self.tool('undo', status=1))
+        self.lab.start_vswitchd()
+        self.assertTrue(wait_for(lambda: 'br-nic2' in self.lab.ip('link')))
+        # The bridges are new, without addresses: the NICs get theirs back
+        # only if somebody says so.
+        self.tool('apply')
+        self.tool('undo')
+        self.assert_same(before)
+
+
+class Check(Host):
+    def test_what_is_wrong(self):
+        self.tool('apply', *TWO)
+        self.lab.ip('link set far1 down', 'fabric')
+        out = self.tool('check', status=2)
+        self.assertIn('error: 10.1.1.1: down: no uplink of br-nic1 has a'
+                      ' link\n', out)
+        self.assertIn('warning: nic1: its link is down\n', out)
+        self.lab.ip('link set far1 up', 'fabric')
+        self.assertTrue(wait_for(lambda: self.lab.tool('check')[0] == 0))
+        self.lab.ip('addr add 10.5.0.1/24 dev nic2')
+        self.assertIn('warning: nic2: address 10.5.0.1/24 is on the NIC, not'
+                      ' on br-nic2\n    ip addr del 10.5.0.1/24 dev nic2\n',
+                      self.tool('check', status=1))
+        self.lab.ip('addr del 10.5.0.1/24 dev nic2')
+        self.lab.ip('rule add pref 5 from 10.1.2.1 lookup 9')
+        self.lab.ip('route add default via 10.1.1.254 dev br-nic1 table 9')
+        self.assertIn('error: 10.1.2.1: its packets to gateway 10.1.2.254 go'
+                      ' by br-nic1, not by br-nic2\n',
+                      self.tool('check', status=2))
+        self.lab.ip('rule del pref 5')
+        self.lab.ip('route del default table 102')
+        found = json.loads(self.lab.tool('check', '--json')[1])
+        self.assertEqual(
+            [(one['severity'], one['object']) for one in found
+             if one['severity'] == 'error'],
+            [('error', 'route add default via 10.1.2.254 dev br-nic2 src'
+                       ' 10.1.2.1 table 102')])
+
+    def test_mtu(self):
+        self.tool('apply', *TWO)
+        self.lab.ip('link set nic1 mtu 1400')
+        self.assertTrue(wait_for(
+            lambda: self.lab.vsctl('get', 'interface', 'nic1', 'mtu')
+            == '1400\n'))
+        self.lab.vsctl('set', 'interface', 'br-nic1', 'mtu_request=1500')
+        self.assertTrue(wait_for(
+            lambda: 'mtu 1500' in self.lab.ip('link show br-nic1')))
+        self.assertIn('warning: br-nic1: its MTU is 1500, that of nic1 is'
+                      ' 1400\n', self.tool('check', status=1))
+
+
+class Broken(step.Step if not WHY_NOT else object):
+    """A step that fails."""
+
+    kind = 'broken'
+
+    def json(self):
+        return {'kind': 'broken'}
+
+    def key(self):
+        return ('broken',)
+
+    def text(self):
+        return 'broken'
+
+    def is_set(self, system):
+        return False
+
+    def before(self, system):
+        return None
+
+    def set(self, system):
+        raise Failure('broken')
+
+    def unset(self, system, before):
+        return None
+
+
+class Rollback(Host):
+    """In this process, which goes into the namespace of the host."""
+
+    def enter(self):
+        """Goes there, until the test ends."""
+        home = os.open('/proc/self/ns/net', os.O_RDONLY)
+
+        def back():
+            netns.setns(home)
+            os.close(home)
+        netns.setns(self.lab.ns('host'))
+        self.addCleanup(back)
+        system = step.System(
+            kernel.Kernel(),
+            database.Database('unix:%s/db.sock' % self.lab.dir))
+        self.addCleanup(system.database.close)
+        self.addCleanup(system.kernel.close)
+        return system
+
+    def roll(self, words):
+        """Fails after each number of steps of the plan for WORDS."""
+        before = self.shown()
+        path = os.path.join(self.lab.dir, 'plan')
+        with open(path, 'w') as stream:
+            stream.write(self.tool('plan', '--json', *words))
+        steps = arguments.load(path)
+        system = self.enter()
+        done = state.State(self.lab.state)
+        for count in range(len(steps) + 1):
+            made = steps[:count] + [Broken()]
+            with self.subTest(steps[count - 1].text() if count else ''):
+                with self.assertRaises(Failure) as caught:
+                    engine.apply(made, system, done, lambda line: None)
+                self.assertEqual(str(caught.exception), 'broken; took back'
+                                 ' all that was done')
+                self.assert_same(before)
+                self.assertEqual(done.records, [])
+
+    def test_empty_host(self):
+        self.roll(TWO[1:])
+
+    def test_used_host(self):
+        self.used_host()
+        self.roll(['--from-host', 'nic1'])
+
+    def test_a_nic_that_goes(self):
+        path = os.path.join(self.lab.dir, 'plan')
+        with open(path, 'w') as stream:
+            stream.write(self.tool('plan', '--json', *TWO))
+        self.lab.ip('link del nic2')
+        before = self.shown()
+        self.assertIn(
+            'ovs-multinic: nic2: no such interface; took back all that was'
+            ' done\n', self.tool('apply', '--plan', path, status=1))
+        self.assert_same(before)
+
+    def test_dpdk_that_does_not_start(self):
+        self.lab.vsctl('set', 'open', '.',
+                       'other_config:dpdk-extra=--no-such-option')
+        before = self.shown()
+        out = self.tool('apply', '--devargs', 'x{nic}', *ONE, status=1)
+        self.assertIn('cannot initialize DPDK: its log says why, and it tries'
+                      ' again when it starts; took back all that was done\n',
+                      out)
+        self.assert_same(before)
+        self.lab.vsctl('add-br', 'br0')         # It is still alive.
+
+    def test_dpdk_port(self):
+        self.lab.vsctl('set', 'open', '.', 'other_config:dpdk-extra=--no-huge'
+                       ' --legacy-mem -m 256 --no-pci --no-telemetry'
+                       ' --file-prefix=' + self.lab.name)
+        before = self.shown()
+        out = self.tool('apply', '--devargs', 'net_nothing_{nic}', *ONE,
+                        status=1)
+        self.assertIn('ovs-multinic: port nic1: Error attaching device'
+                      " 'net_nothing_nic1' to DPDK; took back all that was"
+                      ' done\n', out)
+        self.assert_same(before)
+        words = ('--devargs', 'net_af_packet_{nic},iface={nic}', *ONE)
+        self.tool('apply', *words)
+        self.assertIn('nothing to change', self.tool('apply', *words))
+        self.reaches('10.1.1.254')
+        self.reaches('10.1.1.1', part='fabric')
+        self.reaches('2001:db8:1::1', part='fabric')
+        self.tool('undo')
+        self.lab.ip('link set nic1 promisc off')    # The driver leaves it.
+        self.assert_same(before)
+
+    def test_a_signal(self):
+        self.used_host()
+        before = self.shown()
+        tool = subprocess.Popen(
+            ['ip', 'netns', 'exec', self.lab.ns('host'), '/usr/bin/python3',
+             lab.TOOL, 'apply', '--state', self.lab.state, '--from-host',
+             'nic1', 'nic2'], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, env=self.lab.env)
+        for line in tool.stdout:
+            if line.startswith('addr add 10.1.1.1/24'):
+                tool.send_signal(signal.SIGTERM)
+                break
+        _out, err = tool.communicate(timeout=60)
+        self.assertEqual(err, 'ovs-multinic: SIGTERM; took back all that was'
+                              ' done\n')
+        self.assertEqual(tool.returncode, 1)
+        self.assert_same(before)

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program from outside, as far as it goes without daemons."""
+import os
+import subprocess
+import tempfile
+import unittest
+
+from ovs_multinic import main
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+TOOL = os.path.join(HERE, '../../utilities/ovs-multinic')
+
+
+def tool(*words):
+    """Runs it; returns (status, output, error output)."""
+    with tempfile.TemporaryDirectory() as rundir:
+        result = subprocess.run(
+            ('/usr/bin/python3', TOOL, *words), stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, timeout=60,
+            env=dict(os.environ, OVS_RUNDIR=rundir))
+        return (result.returncode, result.stdout,
+                result.stderr.replace(rundir, 'RUN'))
+
+
+class Main(unittest.TestCase):
+    def test_help(self):
+        status, out, _err = tool('--help')
+        self.assertEqual(status, 0)
+        for name in main.SUBCOMMANDS:
+            self.assertIn('\n  %s ' % name, out)
+        self.assertEqual(set(main.HELP), set(main.SUBCOMMANDS))
+        for name in ('plan', 'apply', 'check', 'undo', 'networkd'):
+            status, out, _err = tool(name, '--help')
+            self.assertEqual(status, 0)
+            self.assertTrue(out.startswith('usage: ovs-multinic ' + name))
+
+    def test_bad_arguments(self):
+        for words, status, line in (
+                ((), 1, 'no subcommand is given'),
+                (('dance',), 1, 'dance: no such subcommand'),
+                (('plan', '--dance'), 1, 'unrecognized arguments: --dance'),
+                (('check', '--dance'), 3, 'unrecognized arguments: --dance'),
+                (('plan', '--mtu', '9'), 1, "argument --mtu: invalid number"
+                                            " from 68 to 65535 value: '9'"),
+                (('plan', '--db', 'x:y', 'a,1.2.3.4/5'), 1,
+                 'x:y: cannot connect: Address family not supported by'
+                 ' protocol'),
+                (('plan', 'a'), 1, 'a: not NIC,ADDRESS/LENGTH[,GATEWAY]'),
+                (('plan',), 1, 'no NIC is given (NIC,ADDRESS/LENGTH'
+                               '[,GATEWAY], or --from-host)'),
+                (('plan', '--from-host', 'a,b'), 1,
+                 'a,b: with --from-host just the name of the NIC'),
+                (('plan', '--from-host', 'a', 'a'), 1,
+                 'a: it is given twice'),
+                (('apply', '--state', '/nowhere/x', '--plan', '/x'), 1,
+                 '/x: No such file or directory'),
+                (('apply', '--plan', '/x', 'a,1.2.3.4/5'), 1,
+                 '--plan: it stands for the NICs, which are given too'),
+                (('networkd', '--remove', 'a'), 1,
+                 '--remove: it takes no NICs'),
+                (('networkd', '--state', '/nowhere/x'), 1,
+                 'no NIC is given, and /nowhere/x has no plan'),
+                (('plan', 'a,1.2.3.4/5'), 1, 'unix:RUN/db.sock: cannot'
+                 ' connect: No such file or directory'),
+                (('check',), 3, 'unix:RUN/db.sock: cannot connect: No such'
+                                ' file or directory')):
+            with self.subTest(words):
+                got, out, err = tool(*words)
+                self.assertEqual((got, out), (status, ''))
+                self.assertEqual(err.split('\n')[0], 'ovs-multinic: ' + line)

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files for systemd-networkd, compared with systemd.network(5)."""
+import os
+import tempfile
+import unittest
+
+from ovs_multinic import endpoints
+from ovs_multinic import networkd
+from ovs_multinic import plan
+from ovs_multinic.errors import Failure
+from test_plan import TWO, a_host
+
+BRIDGE = '''\
+# Written by ovs-multinic.
+
+[Match]
+Name=br-nic1
+
+[Link]
+RequiredForOnline=no
+
+[Network]
+IPv6AcceptRA=no
+
+[Address]
+Address=10.1.1.1/24
+
+[Address]
+Address=2001:db8::1/64
+
+[Route]
+Destination=10.1.1.0/24
+PreferredSource=10.1.1.1
+Scope=link
+Table=101
+
+[Route]
+Gateway=10.1.1.254
+PreferredSource=10.1.1.1
+Table=101
+
+[Route]
+Destination=2001:db8::/64
+PreferredSource=2001:db8::1
+Table=101
+
+[Route]
+Gateway=2001:db8::2
+PreferredSource=2001:db8::1
+Table=101
+
+[Route]
+Gateway=10.1.1.254
+Metric=5
+MTUBytes=1400
+
+[Route]
+Destination=10.8.0.0/16
+Gateway=10.1.1.253
+GatewayOnLink=yes
+
+[RoutingPolicyRule]
+From=10.1.1.1/32
+Table=101
+Priority=1001
+
+[RoutingPolicyRule]
+From=2001:db8::1/128
+Table=101
+Priority=1001
+'''
+
+LINK = '''\
+# Written by ovs-multinic.
+
+[Match]
+OriginalName=br-nic1
+
+[Link]
+MACAddress=02:00:00:00:00:01
+'''
+
+NIC = '''\
+# Written by ovs-multinic.
+
+[Match]
+Name=nic1
+
+[Link]
+RequiredForOnline=no
+
+[Network]
+LinkLocalAddressing=no
+IPv6AcceptRA=no
+'''
+
+ROUTES = [
+    {'family': 4, 'table': 254, 'dst': '0.0.0.0/0', 'device': 'nic1',
+     'via': '10.1.1.254', 'metric': 5, 'metrics': {'RTAX_MTU': 1400}},
+    {'family': 4, 'table': 254, 'dst': '10.8.0.0/16', 'flags': 4,
+     'device': 'nic1', 'via': '10.1.1.253'},
+    # These come with the address and the link.
+    {'family': 4, 'table': 254, 'dst': '10.1.1.0/24', 'device': 'nic1',
+     'protocol': 2},
+    {'family': 4, 'table': 255, 'dst': '10.1.1.1/32', 'device': 'nic1',
+     'protocol': 2},
+    {'family': 6, 'table': 254, 'dst': 'fe80::/64', 'device': 'nic1',
+     'protocol': 2}]
+
+
+def steps(words, **host):
+    """The steps of the plan for WORDS."""
+    return plan.make(endpoints.parse(words), plan.Options(),
+                     a_host(**host))[0]
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.dir = os.path.join(directory.name, 'network')
+        self.said = []
+
+    def replace(self, contents):
+        """Writes the files; returns what was said."""
+        self.said.clear()
+        networkd.replace(self.dir, contents, self.said.append)
+        return [line.replace(self.dir + '/05-ovs-multinic-', '')
+                for line in self.said]
+
+    def test_texts(self):
+        files = networkd.files(
+            steps([TWO[0], 'nic1,2001:db8::1/64,2001:db8::2'], routes=ROUTES,
+                  addresses={'nic1': [{'address': '10.1.1.1/24'}]}))
+        self.assertEqual(files, {
+            '05-ovs-multinic-br-nic1.link': LINK,
+            '05-ovs-multinic-br-nic1.network': BRIDGE,
+            '05-ovs-multinic-nic1.network': NIC})
+
+    def test_a_rule_is_in_the_file_of_its_address(self):
+        files = networkd.files(steps(TWO))
+        self.assertEqual(sorted(files), [
+            '05-ovs-multinic-br-nic1.link',
+            '05-ovs-multinic-br-nic1.network',
+            '05-ovs-multinic-br-nic2.link',
+            '05-ovs-multinic-br-nic2.network',
+            '05-ovs-multinic-nic1.network', '05-ovs-multinic-nic2.network'])
+        for n in '12':
+            text = files['05-ovs-multinic-br-nic%s.network' % n]
+            self.assertEqual([line for line in text.split('\n')
+                              if line.startswith('From')],
+                             ['From=10.1.%s.1/32' % n])
+
+    def test_router_advertisements(self):
+        files = networkd.files(steps(['nic1,2001:db8::1/64']))
+        self.assertNotIn('IPv6AcceptRA',
+                         files['05-ovs-multinic-br-nic1.network'])
+
+    def test_replace(self):
+        prefix = networkd.PREFIX
+        self.assertEqual(self.replace({
+            prefix + 'a': networkd.HEADER, prefix + 'b': networkd.HEADER}),
+            ['wrote a', 'wrote b'])
+        self.assertEqual(self.replace({
+            prefix + 'a': networkd.HEADER, prefix + 'c': networkd.HEADER}),
+            ['unchanged a', 'wrote c', 'deleted b'])
+        self.assertEqual(self.replace({}), ['deleted a', 'deleted c'])
+        self.assertEqual(os.listdir(self.dir), [])
+
+    def test_files_of_others(self):
+        os.mkdir(self.dir)
+        path = os.path.join(self.dir, networkd.PREFIX + 'a')
+        with open(path, 'w') as stream:
+            stream.write('[Match]\n')
+        with self.assertRaises(Failure) as caught:
+            self.replace({networkd.PREFIX + 'b': networkd.HEADER})
+        self.assertEqual(str(caught.exception),
+                         path + ': it is not from ovs-multinic')
+        self.assertEqual(os.listdir(self.dir), [networkd.PREFIX + 'a'])
+
+    def test_sysctls(self):
+        self.assertEqual(networkd.sysctl_text(
+            steps(['nic1,10.1.1.1/24'])), '''\
+# Written by ovs-multinic.
+net/ipv4/conf/br-nic1/rp_filter = 2
+net/ipv4/conf/br-nic1/arp_ignore = 1
+net/ipv4/conf/br-nic1/arp_announce = 2
+net/ipv6/conf/br-nic1/accept_ra = 0
+net/ipv4/conf/nic1/arp_ignore = 8
+net/ipv4/conf/nic1/rp_filter = 1
+net/ipv6/conf/nic1/disable_ipv6 = 1
+''')

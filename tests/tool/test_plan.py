@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans, from hosts that are made by hand."""
+import ipaddress
+import os
+import unittest
+
+from ovs_multinic import endpoints
+from ovs_multinic import host
+from ovs_multinic import plan
+from ovs_multinic.errors import Failure
+from ovs_multinic.kernel import Link
+
+
+def link(index, name, **fields):
+    """An Ethernet interface that is up."""
+    values = dict(mac='02:00:00:00:00:0%d' % index, mtu=1500, up=True,
+                  carrier=True, loopback=False, master=None, lower=None,
+                  kind=None, pci='0000:0%d:00.0' % index)
+    return Link(index=index, name=name, **{**values, **fields})
+
+
+def a_host(**fields):
+    """A host of two NICs that nobody uses."""
+    there = host.Host(links={'nic1': link(1, 'nic1'),
+                             'nic2': link(2, 'nic2')},
+                      pci_devices={'0000:01:00.0', '0000:02:00.0',
+                                   '0000:09:00.0'})
+    for name, value in fields.items():
+        setattr(there, name, value)
+    return there
+
+
+def rule(priority, source, table, plain=True):
+    """A policy rule as kernel.py has it."""
+    return {'family': 6 if ':' in (source or '') else 4, 'plain': plain,
+            'priority': priority, 'from': source, 'table': table,
+            'text': 'rule %d' % priority}
+
+
+def route(table, dst, device, **fields):
+    """A route as kernel.py has it."""
+    return {'family': 6 if ':' in dst else 4, 'table': table, 'dst': dst,
+            'device': device, 'type': 1, **fields}
+
+
+TWO = ['nic1,10.1.1.1/24,10.1.1.254', 'nic2,10.1.2.1/24,10.1.2.254']
+
+
+def texts(words=TWO, there=None, **options):
+    """The lines of the plan for WORDS."""
+    steps, _notes = plan.make(endpoints.parse(words),
+                              plan.Options(**options), there or a_host())
+    return [step.text() for step in steps]
+
+
+class Make(unittest.TestCase):
+    def test_all_of_it(self):
+        self.assertEqual(texts(TWO[:1] + ['nic1,2001:db8::1/64,2001:db8::2'],
+                               a_host()), '''\
+add-br br-nic1 datapath_type=netdev other_config:hwaddr=02:00:00:00:00:01
+sysctl net/ipv4/conf/br-nic1/rp_filter=2
+sysctl net/ipv4/conf/br-nic1/arp_ignore=1
+sysctl net/ipv4/conf/br-nic1/arp_announce=2
+sysctl net/ipv6/conf/br-nic1/accept_ra=0
+link set nic1 up
+link set br-nic1 up
+add-port br-nic1 nic1
+addr add 10.1.1.1/24 dev br-nic1; addr add 2001:db8::1/64 dev br-nic1
+route add 10.1.1.0/24 dev br-nic1 src 10.1.1.1 table 101
+route add default via 10.1.1.254 dev br-nic1 src 10.1.1.1 table 101
+route add 2001:db8::/64 dev br-nic1 src 2001:db8::1 metric 1024 table 101
+route add default via 2001:db8::2 dev br-nic1 src 2001:db8::1 metric 1024 \
+table 101
+sysctl net/ipv4/conf/nic1/arp_ignore=8
+sysctl net/ipv4/conf/nic1/rp_filter=1
+sysctl net/ipv6/conf/nic1/disable_ipv6=1
+rule add pref 1001 from 10.1.1.1 lookup 101
+rule add pref 1001 from 2001:db8::1 lookup 101
+set Open_vSwitch . external_ids:ovn-encap-type=geneve \
+external_ids:ovn-encap-ip=10.1.1.1,2001:db8::1 \
+external_ids:ovn-encap-ip-default=10.1.1.1 \
+external_ids:ovn-bridge-datapath-type=netdev'''.split('\n'))
+
+    def test_the_sample_of_the_documentation(self):
+        with open(os.path.join(os.path.dirname(__file__), '../../'
+                               'Documentation/ovs-multinic.rst')) as stream:
+            text = stream.read()
+        block = text[text.index('$ ovs-multinic plan '):].split('\n\n')[0]
+        command, *lines = block.split('\n')
+        self.assertEqual([line.removeprefix('    + ') for line in lines],
+                         texts(command.split()[3:]))
+
+    def has(self, lines, *wanted):
+        """LINES have all of WANTED, in that order."""
+        rest = iter(lines)
+        for line in wanted:
+            self.assertIn(line, rest, '\n'.join(lines))
+
+    def test_numbers_count_within_a_family(self):
+        lines = texts(TWO + ['nic1,2001:db8:1::1/64', 'nic2,10.1.3.1/24',
+                             'nic2,2001:db8:2::1/64'],
+                      table_base=7, priority_base=50)
+        self.has(lines, 'rule add pref 50 from 10.1.1.1 lookup 7',
+                 'rule add pref 50 from 2001:db8:1::1 lookup 7',
+                 'rule add pref 51 from 10.1.2.1 lookup 8',
+                 'rule add pref 52 from 10.1.3.1 lookup 9',
+                 'rule add pref 51 from 2001:db8:2::1 lookup 8')
+
+    def test_no_subnet_and_no_gateway(self):
+        lines = texts(['nic1,10.1.1.1/32', 'nic2,10.1.2.1/31'])
+        self.assertEqual([line for line in lines if 'route' in line], [
+            'route add 10.1.2.0/31 dev br-nic2 src 10.1.2.1 table 102'])
+
+    def test_router_advertisements_where_they_give_the_gateway(self):
+        lines = texts(['nic1,2001:db8::1/64'])
+        self.assertNotIn('sysctl net/ipv6/conf/br-nic1/accept_ra=0', lines)
+
+    def test_no_ipv6(self):
+        self.assertFalse([line for line in texts(there=a_host(ipv6=False))
+                          if 'ipv6' in line])
+
+    def test_ports(self):
+        lines = texts(dpdk=True)
+        self.assertEqual(lines[0],
+                         'set Open_vSwitch . other_config:dpdk-init=try')
+        self.has(lines, 'add-port br-nic1 nic1 type=dpdk'
+                        ' options:dpdk-devargs=0000:01:00.0',
+                 'add-port br-nic2 nic2 type=dpdk'
+                 ' options:dpdk-devargs=0000:02:00.0')
+        self.has(texts(devargs='net_af_packet_{nic},iface={nic},pci={pci}'),
+                 'add-port br-nic2 nic2 type=dpdk options:dpdk-devargs='
+                 'net_af_packet_nic2,iface=nic2,pci=0000:02:00.0')
+        self.has(texts(mtu=9000), 'add-port br-nic1 nic1 mtu_request=9000')
+
+    def test_dpdk_keeps_the_mtu(self):
+        there = a_host()
+        there.links['nic1'] = link(1, 'nic1', mtu=9000)
+        self.has(texts(there=there, dpdk=True),
+                 'add-port br-nic1 nic1 type=dpdk options:dpdk-devargs='
+                 '0000:01:00.0 mtu_request=9000')
+        self.has(texts(there=there), 'add-port br-nic1 nic1')
+
+    def test_dpdk_init_true_is_kept(self):
+        self.assertEqual(
+            texts(there=a_host(other_config={'dpdk-init': 'true'}),
+                  dpdk=True)[0],
+            'set Open_vSwitch . other_config:dpdk-init=true')
+
+    def test_pci_address(self):
+        lines = texts(['0000:01:00.0,10.1.1.1/24'], dpdk=True)
+        self.has(lines, 'add-port br-nic1 nic1 type=dpdk'
+                        ' options:dpdk-devargs=0000:01:00.0')
+        # Its driver is not the kernel's: no link, no MAC address.
+        lines = texts(['0000:09:00.0,10.1.1.1/24'], dpdk=True)
+        self.has(lines, 'add-br br-p09000 datapath_type=netdev',
+                 'link set br-p09000 up',
+                 'add-port br-p09000 p09000 type=dpdk'
+                 ' options:dpdk-devargs=0000:09:00.0')
+        self.assertNotIn('link set p09000 up', lines)
+
+    def test_without_ovn(self):
+        self.assertEqual(
+            texts(ovn=False, default='10.1.2.1')[-1],
+            'set Open_vSwitch . other_config:encap-ip=10.1.1.1,10.1.2.1'
+            ' other_config:encap-ip-default=10.1.2.1')
+
+    def test_the_key_of_the_chassis_wins(self):
+        there = a_host(external_ids={'system-id': 'c1',
+                                     'ovn-encap-ip-c1': '10.9.9.9',
+                                     'ovn-encap-type-c2': 'vxlan'})
+        _steps, notes = plan.make(endpoints.parse(TWO), plan.Options(), there)
+        self.assertEqual(notes,
+                         ['external_ids:ovn-encap-ip-c1: is 10.9.9.9 now'])
+        self.assertIn('external_ids:ovn-encap-type=geneve external_ids:'
+                      'ovn-encap-ip-c1=10.1.1.1,10.1.2.1 ',
+                      texts(there=there)[-1])
+
+    def test_own_rules_keep_their_numbers(self):
+        there = a_host(rules=[rule(1001, '10.1.2.1/32', 101),
+                              rule(0, None, 255), rule(32766, None, 254)])
+        lines = texts(there=there)
+        self.has(lines, 'rule add pref 1002 from 10.1.1.1 lookup 102',
+                 'rule add pref 1001 from 10.1.2.1 lookup 101')
+
+    def test_what_is_there_already_changes_nothing(self):
+        there = a_host(
+            bridges={'br-nic1': 'netdev', 'br-nic2': 'netdev'},
+            ports={'nic1': 'br-nic1', 'nic2': 'br-nic2'},
+            addresses={'br-nic1': [{'address': '10.1.1.1/24'}]},
+            rules=[rule(1001, '10.1.1.1/32', 101)],
+            routes=[route(101, '0.0.0.0/0', 'br-nic1', via='10.1.1.254')])
+        there.links['br-nic1'] = link(3, 'br-nic1', kind='tun', pci=None)
+        self.assertEqual(texts(there=there), texts())
+
+    def test_notes(self):
+        there = a_host(login='nic2', rules=[
+            rule(0, None, 255), rule(500, '10.1.0.0/16', 7),
+            rule(600, '10.2.0.0/16', 7)])
+        there.addresses = {'nic1': [{'address': '10.1.1.1/24',
+                                     'lifetime': 100}]}
+        _steps, notes = plan.make(endpoints.parse(TWO), plan.Options(), there)
+        self.assertEqual(notes, [
+            'nic1: address 10.1.1.1/24 has a lifetime: stop what renews it'
+            ' (DHCP client, router advertisements)',
+            '10.1.1.1: "rule 500" comes before its own rule',
+            'nic2: you are logged in through it; "apply" needs --force',
+            '10.1.2.1: "rule 500" comes before its own rule'])
+
+
+class Refuse(unittest.TestCase):
+    def refuses(self, line, words=TWO, there=None, **options):
+        """The plan is refused with LINE."""
+        with self.assertRaises(Failure) as caught:
+            texts(words, there, **options)
+        self.assertEqual(str(caught.exception), line)
+
+    def test_nics(self):
+        there = a_host(bridges={'br-x': 'netdev'},
+                       ports={'nic2': 'br-x'})
+        links = there.links
+        links['lo'] = link(8, 'lo', loopback=True)
+        links['br-x'] = link(7, 'br-x', pci=None)
+        links['nic3'] = link(3, 'nic3', master='bond0')
+        links['nic4'] = link(4, 'nic4')
+        links['vlan7'] = link(5, 'vlan7', lower='nic4')
+        for nic, why in (('nic9', 'no such interface'),
+                         ('0000:08:00.0', 'no such PCI device'),
+                         ('0000:09:00.0', 'a PCI address needs --dpdk'),
+                         ('lo', 'it is no NIC'), ('br-x', 'it is no NIC'),
+                         ('nic3', 'it is part of bond0'),
+                         ('nic4', 'vlan7 runs on it'),
+                         ('nic2', 'it is a port of bridge br-x')):
+            with self.subTest(nic):
+                self.refuses('%s: %s' % (nic, why), [nic + ',10.1.1.1/24'],
+                             there)
+        there.links['veth'] = link(6, 'veth', pci=None)
+        self.refuses('veth: it has no PCI address for --dpdk (--devargs gives'
+                     ' another)', ['veth,10.1.1.1/24'], there, dpdk=True)
+        self.refuses('--devargs: {pci} has no value here, only {nic}',
+                     ['veth,10.1.1.1/24'], there, devargs='{pci}')
+        self.refuses("--devargs: {: Single '{' encountered in format string",
+                     devargs='{')
+
+    def test_bridges(self):
+        there = a_host(bridges={'br-nic2': ''})
+        there.links['br-nic1'] = link(3, 'br-nic1')
+        self.refuses('nic1: there is an interface br-nic1 that is no bridge'
+                     ' of Open vSwitch (--bridge)', there=there)
+        self.refuses('nic2: bridge br-nic2 has datapath_type system, not'
+                     ' netdev', TWO[1:], there)
+        self.refuses('nic2: br is taken by nic1 (--bridge)', bridge='br')
+        self.refuses('nic2: nic2 is taken by nic1 (--bridge)', bridge='nic2')
+        self.refuses('nic1: its bridge has its name (--bridge)',
+                     bridge='{nic}')
+        self.refuses('nic1: a-long-name-nic1 cannot be the name of its bridge'
+                     ' (--bridge)', bridge='a-long-name-{nic}')
+        self.refuses('nic1: it is in the list already',
+                     ['nic1,10.1.1.1/24', '0000:01:00.0,10.1.2.1/24'],
+                     dpdk=True)
+
+    def test_addresses(self):
+        there = a_host(addresses={'eth5': [{'address': '10.1.2.1/16'}],
+                                  'br-nic1': [{'address': '10.1.1.1/16'}],
+                                  'nic1': []})
+        self.refuses('nic2: address 10.1.2.1/24 is on eth5', TWO[1:], there)
+        self.refuses('nic1: address 10.1.1.1/24 is on br-nic1 as 10.1.1.1/16',
+                     TWO[:1], there)
+        there.addresses['eth5'] = [{'address': '10.1.2.254/24'}]
+        self.refuses('nic2: gateway 10.1.2.254 is an address of this host'
+                     ' (eth5)', TWO[1:], there)
+        there.addresses = {'nic1': [{'address': '10.1.1.1/24'},
+                                    {'address': '2001:db8::9/64',
+                                     'lifetime': 9},
+                                    {'address': '10.9.9.9/24'}]}
+        self.refuses('nic1: it has address 10.9.9.9/24 too, which would stay'
+                     ' behind on the NIC', there=there)
+        self.refuses('--default: 10.1.1.9 is not in the list',
+                     default='10.1.1.9')
+
+    def test_routes_that_cannot_be_moved(self):
+        there = a_host(addresses={'nic1': [{'address': '10.1.1.1/24'}]})
+        there.routes = [{**route(254, '10.7.0.0/16', None, hops=2),
+                         'devices': ['nic1']}]
+        del there.routes[0]['device']
+        self.refuses('nic1: route 10.7.0.0/16 table main cannot be moved, it'
+                     ' has several next hops', there=there)
+
+    def test_numbers(self):
+        self.refuses('priority 1002: taken by "rule 1002" (--priority-base)',
+                     there=a_host(rules=[rule(1002, '10.9.0.1/32', 7)]))
+        self.refuses('table 102: "rule 9" leads there too (--table-base)',
+                     there=a_host(rules=[rule(9, '10.9.0.1/32', 102)]))
+        self.refuses('table 101: "rule 9" leads there too (--table-base)',
+                     there=a_host(rules=[rule(9, None, 101, plain=False)]))
+        self.refuses('table 101: it holds "route 10.9.0.0/16 dev eth0 table'
+                     ' 101" (--table-base)', there=a_host(
+                         routes=[route(101, '10.9.0.0/16', 'eth0')]))
+        self.refuses('--table-base: table 253 for 10.1.2.1 is not to be had',
+                     table_base=252)
+        self.refuses('--priority-base: priority 32766 for 10.1.2.1 is not'
+                     ' from 1 to 32765', priority_base=32765)
+        # Numbers of the other family are free.
+        texts(there=a_host(rules=[rule(1001, '2001:db8::1/128', 101)]))
+
+    def test_a_table_that_two_addresses_share(self):
+        self.refuses('table 7: "rule 11" leads there too (--table-base)',
+                     there=a_host(rules=[rule(10, '10.1.1.1/32', 7),
+                                         rule(11, '10.1.2.1/32', 7)]))
+
+
+class FromHost(unittest.TestCase):
+    def ask(self, there, *nics):
+        """The requests, as words."""
+        said = []
+        requests = host.requests_from(there, list(nics), 'br-{}'.format,
+                                      said.append)
+        words = []
+        for request in requests:
+            for interface, gateway in request.addresses:
+                self.assertIsInstance(interface.ip, ipaddress._BaseAddress)
+                words.append(','.join([request.nic, str(interface)] + (
+                    [str(gateway)] if gateway else [])))
+        return words, said
+
+    def test_gateways(self):
+        there = a_host(
+            addresses={'nic1': [{'address': '10.1.1.1/24'},
+                                {'address': 'fe80::1/64', 'scope': 253}],
+                       'nic2': [{'address': '10.1.2.1/24'},
+                                {'address': '2001:db8::1/64'}]},
+            rules=[rule(9, '10.1.2.1/32', 7)],
+            routes=[route(254, '0.0.0.0/0', 'nic1', via='10.1.1.254'),
+                    route(7, '0.0.0.0/0', 'nic2', via='10.1.2.254'),
+                    route(254, '::/0', 'nic2', via='fe80::9')])
+        words = ['nic1,10.1.1.1/24,10.1.1.254', 'nic2,10.1.2.1/24,10.1.2.254',
+                 'nic2,2001:db8::1/64']
+        there.addresses['nic2'].append({'address': '2001:db8::9/64',
+                                        'lifetime': 9})     # Advertised.
+        self.assertEqual(self.ask(there), (words, []))
+        self.assertEqual(self.ask(there, 'nic2', 'nic1'),
+                         (words[1:] + words[:1], []))
+        there.login = 'nic1'
+        self.assertEqual(self.ask(there), (
+            words[1:], ['nic1: left out, you are logged in through it']))
+
+    def test_after_apply(self):
+        there = a_host(
+            addresses={'br-nic1': [{'address': '10.1.1.1/24'}]},
+            ports={'nic1': 'br-nic1'}, rules=[rule(9, '10.1.1.1/32', 7)],
+            routes=[route(7, '0.0.0.0/0', 'br-nic1', via='10.1.1.254')])
+        self.assertEqual(self.ask(there)[0], ['nic1,10.1.1.1/24,10.1.1.254'])
+
+    def test_refusals(self):
+        for nics, line in (
+                (['nic9'], 'nic9: no such interface'),
+                (['nic1'], 'nic1: it has no address'),
+                ([], '--from-host: no NIC of this host has an address')):
+            with self.assertRaises(Failure) as caught:
+                self.ask(a_host(), *nics)
+            self.assertEqual(str(caught.exception), line)

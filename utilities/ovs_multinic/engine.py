@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Takes the steps of a plan one after the other, and takes them back."""
+import contextlib
+
+from ovs_multinic import signals
+from ovs_multinic.errors import Failure
+
+
+def speaker(stream, quiet=False):
+    """Returns a function that prints a line, and does not mind when nobody
+    is there any more to read it."""
+    def say(line):
+        if not quiet:
+            with contextlib.suppress(OSError, ValueError):
+                print(line, file=stream, flush=True)
+    return say
+
+
+def apply(steps, system, state, say):
+    """Takes those of STEPS that are not set.  Returns how many.
+
+    If one fails or a signal comes, takes back in reverse order what was done
+    here, so that things are as before, and fails."""
+    done = []
+    try:
+        for step in steps:
+            signals.listen()
+            if step.is_set(system):
+                continue
+            before = step.before(system)
+            recorded = state.find(step)
+            done.append((step, before, recorded))
+            # What was there before the first "apply" is what "undo" wants.
+            state.put(step, recorded[1] if recorded else before)
+            step.set(system)
+            step.verify(system)
+            say(step.text())
+    except (Exception, signals.Interrupted) as error:
+        with signals.ignored():
+            problems = roll_back(done, system, state, say)
+        if not isinstance(error, (Failure, signals.Interrupted)):
+            error = Failure('%s: %s: %s' % (
+                done[-1][0].text() if done else 'start',
+                type(error).__name__, error))
+        raise Failure('%s; %s' % (error, outcome(done, problems))) from None
+    return len(done)
+
+
+def outcome(done, problems):
+    """What to say at the end of a line about a failure."""
+    if problems:
+        return '%d of %d settings could not be taken back' % (
+            len(problems), len(done))
+    if not done:
+        return 'nothing was changed'
+    return 'took back all that was done'
+
+
+def roll_back(done, system, state, say):
+    """Takes back DONE, last first.  Returns those that could not be."""
+    problems = []
+    for step, before, recorded in reversed(done):
+        try:
+            left = step.unset(system, before)
+            if recorded:
+                state.put(*recorded)
+            else:
+                state.remove(step)
+            say('back: %s' % step.text())
+            if left:
+                say(left)
+        except Exception as error:
+            problems.append(step)
+            say('not back: %s: %s' % (step.text(), error))
+    return problems
+
+
+def undo(system, state, say):
+    """Takes back what STATE has recorded, last first.  Returns (how many,
+    lines about what is left, lines about what failed); what failed stays
+    recorded."""
+    left, failed = [], []
+    records = list(reversed(state.records))
+    for step, before in records:
+        signals.listen()
+        try:
+            with signals.ignored():
+                line = step.unset(system, before)
+                state.remove(step)
+        except Exception as error:
+            failed.append('%s: %s' % (step.text(), error))
+            continue
+        if line:
+            left.append(line)
+        else:
+            say('back: %s' % step.text())
+    return len(records) - len(failed) - len(left), left, failed
