@@ -47,6 +47,18 @@ lib_libopenvswitch_la_SOURCES += \
 	lib/neighbor-request.h \
 	lib/nic.c \
 	lib/nic.h \
+	lib/nic-rule.c \
+	lib/nic-rule.h \
+	lib/nic-rule-egress.c \
+	lib/nic-rule-flow.c \
+	lib/nic-rule-flow.h \
+	lib/nic-rule-flow-private.h \
+	lib/nic-rule-format.c \
+	lib/nic-rule-ingress.c \
+	lib/nic-rule-match.c \
+	lib/nic-rule-rewrite.c \
+	lib/nic-rule-rte.c \
+	lib/nic-rule-rte.h \
 	lib/ovs-router-command.c \
 	lib/ovs-router-command.h \
 	lib/route.c \
@@ -126,6 +138,20 @@ tests_ovstest_SOURCES += \
 	tests/test-route-argument.c \
 	tests/lookup-twin.c \
 	tests/lookup-twin.h \
+	tests/nic-rule-apply.c \
+	tests/nic-rule-apply.h \
+	tests/nic-rule-cases.c \
+	tests/nic-rule-cases.h \
+	tests/nic-rule-check.c \
+	tests/nic-rule-check.h \
+	tests/nic-rule-packet.c \
+	tests/nic-rule-packet.h \
+	tests/nic-rule-scene.c \
+	tests/nic-rule-scene.h \
+	tests/nic-rule-twin.c \
+	tests/nic-rule-twin.h \
+	tests/test-nic-rule.c \
+	tests/test-nic-rule-actions.c \
 	tests/route-scene.c \
 	tests/route-scene.h \
 	tests/route-test.c \
@@ -164,6 +190,7 @@ MULTINIC_TESTSUITE_AT = \
 	tests/encap-monitor-kernel.at \
 	tests/encap-select.at \
 	tests/encap-trace.at \
+	tests/nic-rule.at \
 	tests/ovn-flows.at \
 	tests/neighbor.at \
 	tests/ovs-route-argument.at \
