@@ -12,6 +12,9 @@
 #include "packets.h"
 #include "util.h"
 
+/* Problems that are told one by one. */
+enum { MAX_PROBLEMS = 100 };
+
 /* Characters of a value that a problem quotes. */
 #define MAX_QUOTE 60
 
@@ -105,8 +108,12 @@ static void
 add_problem(struct encap_config *config, const char *key, const char *item,
             const char *what)
 {
-    sset_add_and_free(&config->problems,
-                      xasprintf("%s: %s %s", key, item, what));
+    if (sset_count(&config->problems) < MAX_PROBLEMS) {
+        sset_add_and_free(&config->problems,
+                          xasprintf("%s: %s %s", key, item, what));
+    } else {
+        sset_add(&config->problems, "there are more problems than these");
+    }
 }
 
 /* The same with 'item' in quotes, cut and escaped as needed to stay one

@@ -36,6 +36,7 @@ struct encap_config_port {
 struct encap_config_bridge {
     char *name;
     bool has_tunnels;           /* Some ports of it are tunnels. */
+    bool has_patches;           /* Some lead to other bridges. */
     struct encap_config_port *ports;
     size_t n_ports;
 };

@@ -125,6 +125,7 @@ encap_registry_add_endpoint(struct encap_registry *registry,
 
     if (!endpoint) {
         endpoint = xzalloc(sizeof *endpoint);
+        atomic_init(&endpoint->went_down, false);
         endpoint->ip = *ip;
         endpoint->numa_id = -1;
         hmap_insert(&registry->by_ip, &endpoint->node, hash_ip(ip));
@@ -269,6 +270,34 @@ encap_registry_publish(struct encap_registry *registry)
     }
 }
 
+void
+encap_registry_device_down(const char *dev)
+{
+    const struct encap_registry *registry = encap_registry_get();
+
+    for (size_t i = 0; i < registry->n_endpoints; i++) {
+        struct encap_endpoint *endpoint = registry->endpoints[i];
+
+        if (!strcmp(endpoint->dev, dev)) {
+            atomic_store_explicit(&endpoint->went_down, true,
+                                  memory_order_release);
+        }
+    }
+}
+
+bool
+encap_registry_is_stale(const struct encap_registry *registry)
+{
+    for (size_t i = 0; i < registry->n_endpoints; i++) {
+        const struct encap_endpoint *endpoint = registry->endpoints[i];
+
+        if (encap_endpoint_state(endpoint) != endpoint->state) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Comparing. */
 
 /* Which eSwitch of one registry is which of the other: 0 if that has not
@@ -323,7 +352,8 @@ endpoints_equivalent(const struct encap_registry *a,
                 != encap_endpoint_is_configured(y))
             || x->is_default != y->is_default
             || x->any_nic != y->any_nic
-            || !states_equivalent(x->state, y->state)
+            || !states_equivalent(encap_endpoint_state(x),
+                                  encap_endpoint_state(y))
             || strcmp(x->dev, y->dev)
             || !equal_names(x->bridge, y->bridge)
             || !pair_eswitches(pairs, x->eswitch, y->eswitch)) {
@@ -405,12 +435,15 @@ void
 encap_endpoint_format_reason(const struct encap_endpoint *endpoint,
                              struct ds *s)
 {
-    const char *reason = encap_state_reason(endpoint->state);
+    enum encap_state state = encap_endpoint_state(endpoint);
+    const char *reason = encap_state_reason(state);
 
-    if (endpoint->state == ENCAP_DEVICE_DOWN && endpoint->dev[0]) {
+    if (state == ENCAP_DEVICE_DOWN && endpoint->dev[0]) {
         ds_put_format(s, "device %s is down", endpoint->dev);
-    } else if (endpoint->state == ENCAP_LINK_DOWN && endpoint->bridge) {
-        ds_put_format(s, "no uplink of %s has a link", endpoint->bridge);
+    } else if (state == ENCAP_LINK_DOWN && endpoint->bridge) {
+        ds_put_format(s, (endpoint->n_uplinks
+                          ? "no uplink of %s has a link"
+                          : "%s has no uplink"), endpoint->bridge);
     } else if (reason) {
         ds_put_cstr(s, reason);
     }

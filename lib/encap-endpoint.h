@@ -13,7 +13,9 @@
  *
  * A registry is a value: it is built, published, and from then on read by any
  * thread under RCU and changed by none.  Whoever learns something new builds
- * another one (encap-monitor.h).
+ * another one (encap-monitor.h).  One thing cannot wait for that: the routes of
+ * a device that goes down are gone at once, and what they leave may lead its
+ * endpoint's packets elsewhere.  Hence encap_registry_device_down().
  *
  * Addresses are in mapped form; in6addr_any means none. */
 
@@ -23,6 +25,8 @@
 #include <stddef.h>
 
 #include "openvswitch/hmap.h"
+#include "ovs-atomic.h"
+#include "util.h"
 
 struct ds;
 
@@ -38,7 +42,7 @@ enum encap_state {
     ENCAP_ABSENT,               /* The address is not one of this host. */
     ENCAP_TENTATIVE,            /* IPv6: not yet known to be unique. */
     ENCAP_DEVICE_DOWN,          /* The device is not up. */
-    ENCAP_LINK_DOWN,            /* The bridge has uplinks and none works. */
+    ENCAP_LINK_DOWN,            /* No uplink of the bridge works. */
 };
 
 /* A NIC of an endpoint's bridge. */
@@ -56,7 +60,8 @@ struct encap_endpoint {
     bool is_default;            /* The one that is taken before others, of its
                                  * family. */
 
-    enum encap_state state;
+    enum encap_state state;     /* See encap_endpoint_state(). */
+    atomic_bool went_down;      /* 'dev' has gone down since. */
     char dev[IFNAMSIZ];         /* Empty if ENCAP_ABSENT. */
     bool any_nic;               /* On no bridge (loopback, dummy): reached
                                  * through any NIC. */
@@ -144,7 +149,19 @@ unsigned int encap_registry_eswitch(struct encap_registry *,
                                     const char *name);
 void encap_registry_finish(struct encap_registry *);
 
-/* Reading. */
+/* Reading.  encap_endpoint_state() is the state by now. */
+static inline enum encap_state
+encap_endpoint_state(const struct encap_endpoint *endpoint_)
+{
+    struct encap_endpoint *endpoint
+        = CONST_CAST(struct encap_endpoint *, endpoint_);
+    bool went_down;
+
+    atomic_read_explicit(&endpoint->went_down, &went_down,
+                         memory_order_acquire);
+    return (went_down && endpoint->state == ENCAP_UP
+            ? ENCAP_DEVICE_DOWN : endpoint->state);
+}
 const struct encap_endpoint *encap_registry_find(const struct encap_registry *,
                                                  const struct in6_addr *);
 const struct encap_port *encap_registry_find_port(
@@ -165,6 +182,13 @@ const struct encap_registry *encap_registry_get(void);
  * ownership of it, and frees the old one when readers are done.  Main
  * thread. */
 void encap_registry_publish(struct encap_registry *registry);
+
+/* From now on, until the next registry, the endpoints on device 'dev' are
+ * down.  Main thread. */
+void encap_registry_device_down(const char *dev);
+
+/* True if that was said of any endpoint of 'registry'. */
+bool encap_registry_is_stale(const struct encap_registry *registry);
 
 /* For users: "up", "down"; why, or NULL ("not a local address"); "pin", "nic",
  * "default", "route" as encap-select has them ("local_ip", "tun_src" for the

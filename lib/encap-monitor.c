@@ -29,6 +29,7 @@ COVERAGE_DEFINE(encap_registry_change);
 
 /* For what becomes of endpoints. */
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(60, 60);
+static struct vlog_rate_limit problem_rl = VLOG_RATE_LIMIT_INIT(60, 300);
 
 static struct encap_config *config; /* From get_config(). */
 static struct encap_host *host; /* Of 'config'; NULL: not read yet. */
@@ -82,7 +83,8 @@ bridges_equal(const struct encap_config *a, const struct encap_config *b)
 
         if (strcmp(x->name, y->name)
             || x->n_ports != y->n_ports
-            || x->has_tunnels != y->has_tunnels) {
+            || x->has_tunnels != y->has_tunnels
+            || x->has_patches != y->has_patches) {
             return false;
         }
         for (size_t j = 0; j < x->n_ports; j++) {
@@ -203,15 +205,18 @@ add_uplinks(struct encap_registry *registry, struct encap_endpoint *endpoint,
     }
 }
 
+/* A NIC may also be behind a patch port, where nobody looks. */
 static bool
-has_no_link(const struct encap_endpoint *endpoint)
+has_no_link(const struct encap_endpoint *endpoint,
+            const struct encap_home *home)
 {
     for (size_t i = 0; i < endpoint->n_uplinks; i++) {
         if (endpoint->uplinks[i].up) {
             return false;
         }
     }
-    return endpoint->n_uplinks > 0;
+    return home->port && (endpoint->n_uplinks
+                          || !home->port->bridge->has_patches);
 }
 
 static enum encap_state
@@ -221,7 +226,7 @@ get_state(const struct encap_endpoint *endpoint, const struct encap_home *home)
             : !home->up || (home->port && !home->port->open)
             ? ENCAP_DEVICE_DOWN
             : home->tentative ? ENCAP_TENTATIVE
-            : has_no_link(endpoint) ? ENCAP_LINK_DOWN
+            : has_no_link(endpoint, home) ? ENCAP_LINK_DOWN
             : ENCAP_UP);
 }
 
@@ -315,12 +320,12 @@ update_problems(const struct encap_registry *registry)
     encap_problems_find(config, host, registry, &found);
     SSET_FOR_EACH (line, &found.warnings) {
         if (!sset_contains(&problems.warnings, line)) {
-            VLOG_WARN("%s", line);
+            VLOG_WARN_RL(&problem_rl, "%s", line);
         }
     }
     SSET_FOR_EACH (line, &found.infos) {
         if (!sset_contains(&problems.infos, line)) {
-            VLOG_INFO("%s", line);
+            VLOG_INFO_RL(&problem_rl, "%s", line);
         }
     }
     sset_swap(&found.warnings, &problems.warnings);
@@ -367,7 +372,8 @@ encap_monitor_run(void)
         host = encap_host_create(get_config());
     } else if (connectivity != connectivity_seqno
                || devices != devices_seqno) {
-        changed = encap_host_update(host);
+        changed = (encap_host_update(host)
+                   || encap_registry_is_stale(encap_registry_get()));
     } else {
         return;
     }

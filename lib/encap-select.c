@@ -69,7 +69,7 @@ choose_endpoint(struct selection *s, enum encap_step step,
         return skip(s, step, ENCAP_SKIP_UNKNOWN, ip);
     } else if (encap_is_ipv6(ip) != s->ipv6) {
         return skip(s, step, ENCAP_SKIP_FAMILY, ip);
-    } else if (endpoint->state != ENCAP_UP) {
+    } else if (encap_endpoint_state(endpoint) != ENCAP_UP) {
         return skip(s, step, ENCAP_SKIP_DOWN, ip);
     }
     take(s, step, ip, endpoint);
@@ -146,7 +146,7 @@ choose_first(struct selection *s)
     const struct encap_endpoint *up = all->up[s->ipv6];
     const struct encap_endpoint *first = all->first[s->ipv6];
 
-    if (is_eligible(s, up)) {
+    if (is_eligible(s, up) && encap_endpoint_state(up) == ENCAP_UP) {
         return take(s, ENCAP_N_STEPS, &up->ip, up);
     } else if (is_eligible(s, first)) {
         return refuse(s, ENCAP_REFUSED_ALL_DOWN, ENCAP_N_STEPS, first);
@@ -185,7 +185,7 @@ demand(struct selection *s, enum encap_step step, const struct in6_addr *src)
     const struct encap_registry *registry = s->registry;
     const struct encap_endpoint *endpoint = encap_registry_find(registry, src);
 
-    if (!endpoint || endpoint->state == ENCAP_UP
+    if (!endpoint || encap_endpoint_state(endpoint) == ENCAP_UP
         || encap_is_ipv6(src) != s->ipv6
         || (!registry->failover
             && (endpoint->state == ENCAP_ABSENT
@@ -326,7 +326,8 @@ format_source(const struct encap_query *query,
         ds_put_format(s, " by %s", encap_step_to_string(choice->step));
         break;
     }
-    if (choice->endpoint && choice->endpoint->state != ENCAP_UP) {
+    if (choice->endpoint
+        && encap_endpoint_state(choice->endpoint) != ENCAP_UP) {
         ds_put_cstr(s, ", but ");
         encap_endpoint_format_reason(choice->endpoint, s);
     }

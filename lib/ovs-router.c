@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "coverage.h"
+#include "encap-endpoint.h"
 #include "fatal-signal.h"
 #include "netdev.h"
 #include "ovs-atomic.h"
@@ -103,6 +104,12 @@ router_link_changed(struct route_device *device OVS_UNUSED,
     seq_change(devices_seq);
 }
 
+static void
+router_link_goes_down(struct route_device *device, void *aux OVS_UNUSED)
+{
+    encap_registry_device_down(route_device_link(device)->name);
+}
+
 struct route_db *
 ovs_router_db(void)
 {
@@ -117,6 +124,7 @@ ovs_router_db(void)
         router_db.device_lost = router_device_lost;
         router_db.addresses_changed = router_addresses_changed;
         router_db.link_changed = router_link_changed;
+        router_db.link_goes_down = router_link_goes_down;
         ovsthread_once_done(&once);
     }
     return &router_db;

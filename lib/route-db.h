@@ -25,7 +25,8 @@
  * under its old name.  'addresses_changed' follows each change by
  * route_db_add_address() and route_db_remove_address(), 'link_changed' each
  * change of a link, its name included, by route_db_set_link() and
- * route_db_forget_device(), and each device that they add or take away.  All
+ * route_db_forget_device(), and each device that they add or take away.
+ * 'link_goes_down' comes before a link is seen to be down that was up.  All
  * may be NULL. */
 
 #include <stdbool.h>
@@ -72,6 +73,7 @@ struct route_db {
     void (*device_lost)(struct route_device *, void *aux);   /* Last use. */
     void (*addresses_changed)(struct route_device *, void *aux);
     void (*link_changed)(struct route_device *, void *aux);
+    void (*link_goes_down)(struct route_device *, void *aux); /* Before. */
     void *aux;
 };
 

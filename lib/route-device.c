@@ -346,6 +346,10 @@ change_link(struct route_db *db, struct route_device *device,
 {
     bool renamed = strcmp(route_device_link(device)->name, link->name);
 
+    if (route_device_link(device)->up && !link->up && db->link_goes_down) {
+        db->link_goes_down(device, db->aux);
+    }
+
     if (renamed) {
         if (device->n_users && db->device_lost) {
             db->device_lost(device, db->aux);

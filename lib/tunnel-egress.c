@@ -257,6 +257,9 @@ tunnel_egress_decide(const struct flow *flow,
     const struct flow_tnl *tnl = &flow->tunnel;
     struct in6_addr src = outer_source(tnl);
 
+    if (IN6_IS_ADDR_V4MAPPED(&src) && !in6_addr_get_mapped_ipv4(&src)) {
+        src = in6addr_any;
+    }
     decision->encap = (struct encap_query) {
         .tunnel_src = sender->src_flow ? in6addr_any : src,
         .flow_src = sender->src_flow ? src : in6addr_any,

@@ -272,6 +272,9 @@ encap_scene_build(const struct encap_twin *scene, size_t start,
         endpoint->bridge = *e->bridge ? xstrdup(e->bridge) : NULL;
         endpoint->eswitch = eswitch_index(registry, prefix, e->eswitch);
         endpoint->mtu = e->mtu;
+        if (endpoint->bridge) {
+            encap_endpoint_add_uplink(endpoint, "nic");
+        }
     }
     for (size_t i = 0; i < scene->n_ports; i++) {
         const struct encap_twin_port *p = &scene->ports[i];

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "encap-command.h"
 #include "encap-config.h"
@@ -264,7 +265,9 @@ add_bridge(struct encap_config *config, const struct ovsrec_bridge *from,
             if (is_tunnel(type)) {
                 bridge->has_tunnels = true;
                 want_local_ip(config, iface);
-            } else if (strcmp(type, "patch") && sset_add(seen, iface->name)) {
+            } else if (!strcmp(type, "patch")) {
+                bridge->has_patches = true;
+            } else if (sset_add(seen, iface->name)) {
                 struct in6_addr pin = parse_pin(config, iface);
 
                 add_port(bridge, &allocated, iface->name, type, &pin);
@@ -343,7 +346,7 @@ parse_bool(struct encap_config *config, const struct smap *smap,
 {
     const char *value = smap_get_def(smap, key, "false");
 
-    if (strcmp(value, "true") && strcmp(value, "false")) {
+    if (strcasecmp(value, "true") && strcasecmp(value, "false")) {
         sset_add_and_free(&config->problems,
                           xasprintf("other_config:%s: neither true nor false",
                                     key));
