@@ -13,9 +13,9 @@
  *
  * A registry is a value: it is built, published, and from then on read by any
  * thread under RCU and changed by none.  Whoever learns something new builds
- * another one (encap-monitor.h).  One thing cannot wait for that: the routes of
- * a device that goes down are gone at once, and what they leave may lead its
- * endpoint's packets elsewhere.  Hence encap_registry_device_down().
+ * another one (encap-monitor.h).  One thing cannot wait for that: the routes
+ * of a device that goes down are gone at once, and what they leave may lead
+ * its endpoint's packets elsewhere.  Hence encap_registry_device_down().
  *
  * Addresses are in mapped form; in6addr_any means none. */
 
