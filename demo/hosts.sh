@@ -254,7 +254,9 @@ table() {
 # capture FILE: starts to write what enters the fabric, a line a packet.
 capture() {
     local tool=$1.err
-    fabric tcpdump -i any -Q in -nn -l --immediate-mode \
+    # Not fabric(): a function in the background would be a shell, and that,
+    # not tcpdump, what is ended.
+    ip netns exec "$lab-fabric" tcpdump -i any -Q in -nn -l --immediate-mode \
         'udp port 6081' >"$1" 2>"$tool" &
     capture_pid=$!
     wait_for 10 grep -q 'listening on' "$tool" \

@@ -141,11 +141,14 @@ destroy_homes(struct hmap *homes)
     hmap_destroy(homes);
 }
 
-/* Which one of two devices with an address counts. */
+/* Which one of two devices with an address counts: packets are sent and taken
+ * at internal ports; a NIC that is a port should have none. */
 static int
 rank_home(const struct encap_home *home)
 {
-    return (home->up && !home->tentative ? 2 : 0) + (home->port ? 1 : 0);
+    return ((home->up && !home->tentative ? 3 : 0)
+            + (!home->port ? 0
+               : strcmp(home->port->config->type, "internal") ? 1 : 2));
 }
 
 /* 'device' has 'address', which 'home' is about. */

@@ -220,16 +220,24 @@ class Port(Step):
         self.write(system, self._value())
 
     def verify(self, system):
+        def wrong():
+            """Returns what is not as it shall be, or None."""
+            row = system.database.row('Interface', self.name)
+            if row and row.error:
+                return row.error[0]
+            if not self.is_set(system):
+                return 'ovs-vswitchd gave it no number'
+            # A driver that refuses an MTU may do so after a while.
+            if self.mtu and row.mtu != [self.mtu]:
+                return 'its MTU does not become %d' % self.mtu
+            return None
+
         def decided():
             row = system.database.row('Interface', self.name)
-            return self.is_set(system) or row and row.error
+            return not wrong() or row and row.error
         wait_for(decided, 3 * PATIENCE_S)       # A NIC may take its time.
-        if self.is_set(system):
-            return
-        row = system.database.row('Interface', self.name)
-        raise Failure('port %s: %s' % (
-            self.name, row.error[0] if row and row.error
-            else 'ovs-vswitchd gave it no number'))
+        if wrong():
+            raise Failure('port %s: %s' % (self.name, wrong()))
 
     def unset(self, system, before):
         now = self.now(system)

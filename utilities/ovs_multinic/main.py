@@ -71,15 +71,17 @@ def run(argv):
 def main(argv):
     """Returns the exit status of the program."""
     if argv and argv[0] in ('help', '--help', '-h'):
-        print(usage())
-        return 0
-    if not argv or argv[0] not in SUBCOMMANDS:
+        argv = ['help']
+    elif not argv or argv[0] not in SUBCOMMANDS:
         print('ovs-multinic: %s' % ('%s: no such subcommand' % argv[0]
                                     if argv else 'no subcommand is given'),
               file=sys.stderr)
         print(usage(), file=sys.stderr)
         return 1
     try:
+        if argv == ['help']:
+            print(usage(), flush=True)
+            return 0
         return run(argv)
     except ImportError as error:
         print('ovs-multinic: %s: %s' % (argv[0], error), file=sys.stderr)
