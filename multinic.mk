@@ -37,6 +37,8 @@ lib_libopenvswitch_la_SOURCES += \
 	lib/encap-select.h \
 	lib/encap-show.c \
 	lib/encap-show.h \
+	lib/encap-text.c \
+	lib/encap-text.h \
 	lib/encap-trace.c \
 	lib/encap-trace.h \
 	lib/netdev-dummy-address.c \

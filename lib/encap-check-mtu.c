@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "encap-text.h"
 #include "netdev.h"
 #include "netdev-provider.h"
 #include "openvswitch/dynamic-string.h"
@@ -139,20 +140,29 @@ overhead(const struct kinds *kinds, const struct encap_endpoint *endpoint,
     }
 }
 
-/* The command that gives device and uplinks of 'endpoint' at least 'mtu'. */
+/* The command that gives device and uplinks of 'endpoint' at least 'mtu'.  The
+ * base takes a port whose driver refuses off its bridge. */
 static char *
 mend(const struct encap_endpoint *endpoint, int mtu)
 {
     struct ds s = DS_EMPTY_INITIALIZER;
+    bool nic = false;
 
     for (size_t i = 0; i <= endpoint->n_uplinks; i++) {
         const char *name = (i < endpoint->n_uplinks
                             ? endpoint->uplinks[i].name : endpoint->dev);
 
         if (get_mtu(name) < mtu) {
-            ds_put_format(&s, "%s set Interface %s mtu_request=%d",
-                          s.length ? " --" : "ovs-vsctl", name, mtu);
+            ds_put_format(&s, "%s set Interface ",
+                          s.length ? " --" : "ovs-vsctl");
+            encap_text_put_word(name, &s);
+            ds_put_format(&s, " mtu_request=%d", mtu);
+            nic |= i < endpoint->n_uplinks;
         }
+    }
+    if (nic) {
+        ds_put_cstr(&s, " # if the NIC can: one that refuses is taken off "
+                    "its bridge");
     }
     return ds_steal_cstr(&s);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "encap-bridge.h"
+#include "encap-text.h"
 #include "neighbor-peek.h"
 #include "netdev.h"
 #include "netdev-provider.h"
@@ -102,24 +103,69 @@ find_rule(const struct in6_addr *ip, const struct route_fib **fib)
     return NULL;
 }
 
-/* A table that no rule names. */
-static uint32_t
-unused_table(void)
+/* The rule of find_rule(), unless its table serves another device, too: what
+ * is made the default route there takes away that of the other. */
+static const struct route_rule *
+find_own_rule(const struct encap_registry *registry,
+              const struct encap_endpoint *endpoint)
 {
-    uint32_t table = TABLE_BASE;
-    bool used;
+    const struct route_fib *fib;
+    const struct route_rule *rule = find_rule(&endpoint->ip, &fib);
 
-    do {
-        table++;
-        used = is_standard_table(table);
-        for (int ipv6 = 0; ipv6 < 2; ipv6++) {
-            const struct route_rules *rules = get_rules(ipv6);
+    for (size_t i = 0; i < registry->n_endpoints && rule; i++) {
+        const struct encap_endpoint *other = registry->endpoints[i];
 
-            for (size_t i = 0; i < route_rules_count(rules); i++) {
-                used |= route_rules_at(rules, i)->table == table;
+        if (other->dev[0]
+            && strcmp(other->dev, endpoint->dev)
+            && encap_is_ipv6(&other->ip) == encap_is_ipv6(&endpoint->ip)) {
+            const struct route_rule *rule2 = find_rule(&other->ip, &fib);
+
+            if (rule2 && rule2->table == rule->table) {
+                return NULL;
             }
         }
-    } while (used);
+    }
+    return rule;
+}
+
+static bool
+is_used_table(uint32_t table)
+{
+    for (int ipv6 = 0; ipv6 < 2; ipv6++) {
+        const struct route_rules *rules = get_rules(ipv6);
+
+        for (size_t i = 0; i < route_rules_count(rules); i++) {
+            if (route_rules_at(rules, i)->table == table) {
+                return true;
+            }
+        }
+    }
+    return is_standard_table(table);
+}
+
+/* A table that no rule names for 'endpoint', which has no rule of its own.
+ * Each endpoint before it that has none has another one, whether it needs it
+ * or not, so that all commands of one answer agree. */
+static uint32_t
+unused_table(const struct encap_registry *registry,
+             const struct encap_endpoint *endpoint)
+{
+    uint32_t table = TABLE_BASE;
+
+    for (size_t i = 0; i < registry->n_endpoints; i++) {
+        const struct encap_endpoint *other = registry->endpoints[i];
+
+        if (other != endpoint && (other->state != ENCAP_UP
+                                  || find_own_rule(registry, other))) {
+            continue;
+        }
+        do {
+            table++;
+        } while (is_used_table(table));
+        if (other == endpoint) {
+            break;
+        }
+    }
     return table;
 }
 
@@ -163,15 +209,16 @@ find_gateway(const char *dev, bool ipv6, struct in6_addr *gateway)
     return best != INT_MAX;
 }
 
-/* The commands that give 'endpoint' a rule, if it has none, and a way out by
- * its own device. */
+/* The commands that give 'endpoint' a rule, if it has none of its own, and a
+ * way out by its own device.  A rule without a priority goes before all
+ * others. */
 static char *
-mend_routes(const struct encap_endpoint *endpoint)
+mend_routes(const struct encap_registry *registry,
+            const struct encap_endpoint *endpoint)
 {
     const char *ip = encap_is_ipv6(&endpoint->ip) ? "ip -6" : "ip";
-    const struct route_fib *fib;
-    const struct route_rule *rule = find_rule(&endpoint->ip, &fib);
-    uint32_t table = rule ? rule->table : unused_table();
+    const struct route_rule *rule = find_own_rule(registry, endpoint);
+    uint32_t table = rule ? rule->table : unused_table(registry, endpoint);
     struct ds s = DS_EMPTY_INITIALIZER;
     struct in6_addr gateway;
 
@@ -186,7 +233,9 @@ mend_routes(const struct encap_endpoint *endpoint)
     } else {
         ds_put_cstr(&s, "GATEWAY");
     }
-    ds_put_format(&s, " dev %s table %"PRIu32, endpoint->dev, table);
+    ds_put_cstr(&s, " dev ");
+    encap_text_put_word(endpoint->dev, &s);
+    ds_put_format(&s, " table %"PRIu32, table);
     return ds_steal_cstr(&s);
 }
 
@@ -302,12 +351,14 @@ check_rule(const struct encap_check *check,
         encap_findings_add(check->findings, ENCAP_WARNING, ip,
                            xstrdup("no policy rule is for packets from here: "
                                    "their destination alone decides by which "
-                                   "NIC they leave"), mend_routes(endpoint));
+                                   "NIC they leave"),
+                           mend_routes(check->registry, endpoint));
     } else if (!route_fib_count(fib)) {
         encap_findings_add(check->findings, ENCAP_WARNING, ip,
                            xasprintf("table %"PRIu32", to which rule %"PRIu32
                                      " leads, has no route", rule->table,
-                                     rule->priority), mend_routes(endpoint));
+                                     rule->priority),
+                           mend_routes(check->registry, endpoint));
     }
 }
 
@@ -324,7 +375,8 @@ report_ways(const struct encap_check *check,
         format_remotes(&ways->refused, ways, &s);
         ds_put_format(&s, ": %s", ways->refusal);
         encap_findings_add(check->findings, ENCAP_ERROR, ip,
-                           ds_steal_cstr(&s), mend_routes(endpoint));
+                           ds_steal_cstr(&s),
+                           mend_routes(check->registry, endpoint));
     }
     if (ways->astray.n) {
         ds_put_cstr(&s, "packets to ");
@@ -332,7 +384,8 @@ report_ways(const struct encap_check *check,
         ds_put_format(&s, " leave by %s, not by %s", ways->astray_dev,
                       endpoint->dev);
         encap_findings_add(check->findings, ENCAP_ERROR, ip,
-                           ds_steal_cstr(&s), mend_routes(endpoint));
+                           ds_steal_cstr(&s),
+                           mend_routes(check->registry, endpoint));
     }
     if (ways->no_port.n) {
         ds_put_cstr(&s, "packets to ");

@@ -13,8 +13,11 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "encap-text.h"
+#include "openvswitch/dynamic-string.h"
 #include "packets.h"
 #include "route.h"
 #include "util.h"
@@ -51,9 +54,19 @@ static void
 warn(const struct encap_check *check, const char *dev, const char *name,
      int wanted, char *problem)
 {
+    /* After a first '.', sysctl(8) takes '/' for a '.' of the name. */
+    char *path = xstrdup(dev);
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    for (char *dot = path; (dot = strchr(dot, '.')); ) {
+        *dot = '/';
+    }
+    ds_put_cstr(&s, "sysctl -w net.ipv4.conf.");
+    encap_text_put_word(path, &s);
+    ds_put_format(&s, ".%s=%d", name, wanted);
+    free(path);
     encap_findings_add(check->findings, ENCAP_WARNING, dev, problem,
-                       xasprintf("sysctl -w net.ipv4.conf.%s.%s=%d", dev,
-                                 name, wanted));
+                       ds_steal_cstr(&s));
 }
 
 /* An IPv4 endpoint on another device than 'endpoint', but in its subnet, or

@@ -9,6 +9,7 @@
 
 #include "encap-check-private.h"
 #include "encap-monitor.h"
+#include "encap-text.h"
 #include "netdev.h"
 #include "netdev-offload.h"
 #include "netdev-provider.h"
@@ -103,6 +104,18 @@ is_open(const char *name)
     return netdev != NULL;
 }
 
+/* The command 'head', then 'name' as a word of the shell, then 'tail'. */
+static char *
+command(const char *head, const char *name, const char *tail)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    ds_put_cstr(&s, head);
+    encap_text_put_word(name, &s);
+    ds_put_cstr(&s, tail);
+    return ds_steal_cstr(&s);
+}
+
 /* The command that mends the state of 'endpoint', or NULL: no command plugs
  * in a cable. */
 static char *
@@ -113,7 +126,7 @@ mend_state(const struct encap_endpoint *endpoint, const char *ip)
         return xasprintf("ip addr add %s/PREFIX dev BRIDGE", ip);
     case ENCAP_DEVICE_DOWN:
         return (endpoint->bridge && !is_open(endpoint->dev) ? NULL
-                : xasprintf("ip link set %s up", endpoint->dev));
+                : command("ip link set ", endpoint->dev, " up"));
     case ENCAP_UP:
     case ENCAP_TENTATIVE:
     case ENCAP_LINK_DOWN:
@@ -182,12 +195,14 @@ check_place(const struct encap_check *check, size_t i, const char *ip)
     char buf[INET6_ADDRSTRLEN];
 
     if (other_dev) {
+        char *head = xasprintf("ip addr del %s/%d dev ", ip,
+                               own_plen(&endpoint->ip, other_dev));
+
         encap_findings_add(check->findings, ENCAP_WARNING, ip,
                            xasprintf("an address of two devices, %s and %s",
                                      endpoint->dev, other_dev),
-                           xasprintf("ip addr del %s/%d dev %s", ip,
-                                     own_plen(&endpoint->ip, other_dev),
-                                     other_dev));
+                           command(head, other_dev, ""));
+        free(head);
     }
     if (endpoint->any_nic) {
         encap_findings_add(check->findings, ENCAP_INFO, ip,
@@ -251,8 +266,8 @@ check_pins(const struct encap_check *check)
                     check->findings, ENCAP_WARNING, port->name,
                     xasprintf("pinned to %s, which is no endpoint",
                               ipv6_string_mapped(ip, &port->pin)),
-                    xasprintf("ovs-vsctl set Interface %s "
-                              "external_ids:encap-ip=ENDPOINT", port->name));
+                    command("ovs-vsctl set Interface ", port->name,
+                            " external_ids:encap-ip=ENDPOINT"));
             }
         }
     }
@@ -270,9 +285,8 @@ check_uplinks(const struct encap_check *check, struct sset *seen,
                                xstrdup("its link is asked for every 5 s: "
                                        "packets may go to a dead link so "
                                        "long"),
-                               xasprintf("ovs-vsctl set Interface %s "
-                                         "options:dpdk-lsc-interrupt=true",
-                                         name));
+                               command("ovs-vsctl set Interface ", name,
+                                       " options:dpdk-lsc-interrupt=true"));
         }
     }
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "encap-json.h"
+#include "encap-text.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "util.h"
@@ -84,11 +85,15 @@ encap_findings_format(const struct encap_findings *list, struct ds *ds)
     for (size_t i = 0; i < list->n; i++) {
         const struct encap_finding *finding = &list->findings[i];
 
-        ds_put_format(ds, "%-8s %s: %s\n",
-                      severity_to_string(finding->severity), finding->object,
-                      finding->problem);
+        ds_put_format(ds, "%-8s ", severity_to_string(finding->severity));
+        encap_text_put(finding->object, ds);
+        ds_put_cstr(ds, ": ");
+        encap_text_put(finding->problem, ds);
+        ds_put_char(ds, '\n');
         if (finding->mend) {
-            ds_put_format(ds, "%-8s mend: %s\n", "", finding->mend);
+            ds_put_format(ds, "%-8s mend: ", "");
+            encap_text_put(finding->mend, ds);
+            ds_put_char(ds, '\n');
         }
     }
 }

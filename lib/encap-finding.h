@@ -23,7 +23,7 @@ struct encap_finding {
     enum encap_severity severity;
     char *object;               /* An address, a port, a rule, ... */
     char *problem;              /* One line without period. */
-    char *mend;                 /* A command, or NULL. */
+    char *mend;                 /* A command of the shell, or NULL. */
 };
 
 struct encap_findings {
@@ -43,7 +43,7 @@ void encap_findings_add(struct encap_findings *, enum encap_severity,
 void encap_findings_sort(struct encap_findings *);
 
 /* Appends a line for each finding and one for what mends it, or "no problem
- * found". */
+ * found".  Control characters are escaped. */
 void encap_findings_format(const struct encap_findings *, struct ds *);
 
 /* Returns an array of objects with severity, object, problem and mend (null

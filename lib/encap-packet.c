@@ -10,6 +10,7 @@
 #include "encap-endpoint.h"
 #include "netdev.h"
 #include "netdev-provider.h"
+#include "netdev-vport.h"
 #include "packets.h"
 #include "route-argument.h"
 #include "util.h"
@@ -17,12 +18,38 @@
 /* The UDP port of Geneve (RFC 8926 section 3.3), for want of a tunnel. */
 enum { DEFAULT_DPORT = 6081 };
 
+/* The configuration of 'netdev' if it is a tunnel port, else NULL.  The
+ * datapath's own ports for tunnels have no destination. */
+static const struct netdev_tunnel_config *
+get_tunnel_config(const struct netdev *netdev)
+{
+    const struct netdev_tunnel_config *config
+        = netdev_get_tunnel_config(netdev);
+
+    return (config && (config->ip_dst_flow
+                       || ipv6_addr_is_set(&config->ipv6_dst))
+            ? config : NULL);
+}
+
+/* Why the port of 'netdev', which may be NULL and is not in the registry, is
+ * no 'ingress', or NULL: tunnels may be, but have neither pin nor eSwitch. */
+static const char *
+refuse_ingress(const struct netdev *netdev)
+{
+    if (netdev && get_tunnel_config(netdev)) {
+        return NULL;
+    }
+    return (netdev && netdev_vport_is_patch(netdev)
+            ? "a patch port, which no packet first comes in by"
+            : "no port of a bridge has this name");
+}
+
 static char *
 find_ingress(struct encap_packet *packet, const struct route_arguments *args)
 {
     const char *name = args->in_port;
     struct netdev *netdev;
-    bool is_tunnel;
+    const char *reason;
 
     if (!name) {
         return NULL;
@@ -33,13 +60,12 @@ find_ingress(struct encap_packet *packet, const struct route_arguments *args)
         return NULL;
     }
 
-    /* Tunnels are not in the registry: they have neither pin nor eSwitch. */
     netdev = netdev_from_name(name);
-    is_tunnel = netdev && netdev_get_tunnel_config(netdev);
+    reason = refuse_ingress(netdev);
     netdev_close(netdev);
-    return (is_tunnel ? NULL
-            : xasprintf("Invalid argument: in_port=%s: no port of a bridge "
-                        "has this name", name));
+    return (reason
+            ? xasprintf("Invalid argument: in_port=%s: %s", name, reason)
+            : NULL);
 }
 
 static char *
@@ -55,11 +81,8 @@ find_tunnel(struct encap_packet *packet, const struct route_arguments *args)
     if (!packet->tunnel) {
         return xasprintf("Invalid argument: tunnel=%s: no such port", name);
     }
-
-    /* The datapath's own ports for tunnels have no destination. */
-    packet->config = netdev_get_tunnel_config(packet->tunnel);
-    if (!packet->config || (!packet->config->ip_dst_flow
-                            && !ipv6_addr_is_set(&packet->config->ipv6_dst))) {
+    packet->config = get_tunnel_config(packet->tunnel);
+    if (!packet->config) {
         return xasprintf("Invalid argument: tunnel=%s: not a tunnel port",
                          name);
     }

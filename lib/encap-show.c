@@ -12,6 +12,7 @@
 #include "encap-endpoint.h"
 #include "encap-flow.h"
 #include "encap-json.h"
+#include "encap-text.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "packets.h"
@@ -74,6 +75,18 @@ put_label(const char *label, struct ds *ds)
     ds_put_format(ds, "  %-10s", label);
 }
 
+/* Appends 'name', and spaces up to 'width'. */
+static void
+put_padded(const char *name, size_t width, struct ds *ds)
+{
+    size_t end = ds->length + width;
+
+    encap_text_put(name, ds);
+    if (ds->length < end) {
+        ds_put_char_multiple(ds, ' ', end - ds->length);
+    }
+}
+
 static void
 put_policy(const struct encap_registry *registry, struct ds *ds)
 {
@@ -109,11 +122,12 @@ put_device(const struct encap_endpoint *endpoint, struct ds *ds)
         return;
     }
     put_label("device", ds);
-    ds_put_cstr(ds, endpoint->dev);
+    encap_text_put(endpoint->dev, ds);
     if (endpoint->any_nic) {
         ds_put_cstr(ds, ", on no bridge: reached through any NIC");
     } else if (endpoint->bridge && strcmp(endpoint->bridge, endpoint->dev)) {
-        ds_put_format(ds, " of bridge %s", endpoint->bridge);
+        ds_put_cstr(ds, " of bridge ");
+        encap_text_put(endpoint->bridge, ds);
     }
     if (endpoint->mtu) {
         ds_put_format(ds, ", MTU %d", endpoint->mtu);
@@ -135,8 +149,8 @@ put_uplinks(const struct encap_registry *registry,
         const char *eswitch = registry->eswitches[uplink->eswitch];
 
         put_label("uplink", ds);
-        ds_put_format(ds, "%-*s %s", (int) width, uplink->name,
-                      uplink->up ? "up" : "no link");
+        put_padded(uplink->name, width, ds);
+        ds_put_cstr(ds, uplink->up ? " up" : " no link");
         if (eswitch) {
             ds_put_format(ds, ", eSwitch %s", eswitch);
         }
@@ -187,8 +201,12 @@ put_endpoint(const struct encap_registry *registry,
     ipv6_format_mapped(&endpoint->ip, ds);
     ds_put_format(ds, " %s", encap_state_to_string(endpoint->state));
     if (endpoint->state != ENCAP_UP) {
+        struct ds reason = DS_EMPTY_INITIALIZER;
+
         ds_put_cstr(ds, ": ");
-        encap_endpoint_format_reason(endpoint, ds);
+        encap_endpoint_format_reason(endpoint, &reason);
+        encap_text_put(ds_cstr(&reason), ds);
+        ds_destroy(&reason);
     }
     if (endpoint->is_default) {
         ds_put_cstr(ds, " (default)");
@@ -217,7 +235,9 @@ put_pins(const struct encap_registry *registry, struct ds *ds)
         width = MAX(width, strlen(pins[i]->name));
     }
     for (size_t i = 0; i < n; i++) {
-        ds_put_format(ds, "  %-*s  ", (int) width, pins[i]->name);
+        ds_put_cstr(ds, "  ");
+        put_padded(pins[i]->name, width, ds);
+        ds_put_cstr(ds, "  ");
         ipv6_format_mapped(&pins[i]->pin, ds);
         if (!encap_registry_find(registry, &pins[i]->pin)) {
             ds_put_cstr(ds, " (no endpoint)");

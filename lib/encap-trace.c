@@ -13,6 +13,7 @@
 #include "encap-monitor.h"
 #include "encap-packet.h"
 #include "encap-select.h"
+#include "encap-text.h"
 #include "neighbor-peek.h"
 #include "netdev.h"
 #include "netdev-offload.h"
@@ -31,17 +32,20 @@ struct answer {
     struct json *json;
 };
 
-/* Appends a line. */
+/* Appends a line, which it stays whatever names are in it. */
 static void OVS_PRINTF_FORMAT(3, 4)
 put_line(struct ds *text, const char *label, const char *format, ...)
 {
+    struct ds s = DS_EMPTY_INITIALIZER;
     va_list args;
 
-    ds_put_format(text, "%-10s", label);
     va_start(args, format);
-    ds_put_format_valist(text, format, args);
+    ds_put_format_valist(&s, format, args);
     va_end(args);
+    ds_put_format(text, "%-10s", label);
+    encap_text_put(ds_cstr(&s), text);
     ds_put_char(text, '\n');
+    ds_destroy(&s);
 }
 
 /* The steps, in the order of a packet. */
@@ -356,8 +360,10 @@ explain_offload(const struct encap_packet *packet,
 static void
 end(bool dropped, const char *what, struct answer *answer)
 {
-    ds_put_format(answer->text, "packets %s %s\n",
-                  dropped ? "are dropped:" : "leave by", what);
+    ds_put_format(answer->text, "packets %s ",
+                  dropped ? "are dropped:" : "leave by");
+    encap_text_put(what, answer->text);
+    ds_put_char(answer->text, '\n');
     encap_json_put_bool(answer->json, "dropped", dropped);
     json_object_put_string(answer->json, dropped ? "reason" : "by", what);
 }

@@ -14,6 +14,7 @@
 #include "encap-check-private.h"
 #include "encap-endpoint.h"
 #include "encap-finding.h"
+#include "encap-text.h"
 #include "openvswitch/dynamic-string.h"
 #include "ovs-router.h"
 #include "ovstest.h"
@@ -77,6 +78,37 @@ set_sysctls(const char *dir, const char *dev, int arp_ignore,
     set_sysctl(dir, dev, "arp_ignore", arp_ignore);
     set_sysctl(dir, dev, "arp_announce", arp_announce);
     set_sysctl(dir, dev, "rp_filter", rp_filter);
+}
+
+/* Devices of VLANs, and one whose name the shell would split. */
+static void
+test_dots(const char *dir)
+{
+    struct encap_registry *registry = encap_registry_create();
+    struct encap_findings findings;
+    const struct encap_check check = {
+        .registry = registry,
+        .findings = &findings,
+    };
+
+    encap_findings_init(&findings);
+    add_endpoint(registry, "10.0.0.1", "br1.10.2", "br1");
+    add_endpoint(registry, "10.1.0.3", "b;r", "b;r");
+    set_sysctls(dir, "all", 0, 0, 0);
+    set_sysctls(dir, "br1.10.2", 0, 0, 1);
+    set_sysctls(dir, "b;r", 0, 0, 1);
+    encap_check_sysctls(&check, dir);
+    expect(&findings, "dots",
+           "warning  br1.10.2: rp_filter is 1: the kernel drops what comes "
+           "in here, ARP too, from addresses that it reaches by another "
+           "device\n"
+           "         mend: sysctl -w net.ipv4.conf.br1/10/2.rp_filter=2\n"
+           "warning  b;r: rp_filter is 1: the kernel drops what comes "
+           "in here, ARP too, from addresses that it reaches by another "
+           "device\n"
+           "         mend: sysctl -w net.ipv4.conf.'b;r'.rp_filter=2\n");
+    encap_findings_destroy(&findings);
+    encap_registry_destroy(registry);
 }
 
 /* Two NICs in one subnet, one in another, and one whose device the kernel does
@@ -145,6 +177,7 @@ test_sysctls(void)
     expect(&findings, "unknown device", "no problem found\n");
 
     encap_registry_destroy(registry);
+    test_dots(dir);
 }
 
 static void
@@ -181,11 +214,47 @@ test_check(void)
     encap_findings_destroy(&findings);
 }
 
+/* Names as words of the shell and in lines. */
+static void
+test_text(void)
+{
+    static const struct {
+        const char *name, *word, *text;
+    } cases[] = {
+        { "nic-1_a.B:9@x/y", "nic-1_a.B:9@x/y", "nic-1_a.B:9@x/y" },
+        { "", "''", "" },
+        { "a b", "'a b'", "a b" },
+        { "'", "''\\'''", "'" },
+        { "$x", "'$x'", "$x" },
+        { "~", "'~'", "~" },
+        { "a\\n", "'a\\n'", "a\\n" },
+        { "\303\244", "'\303\244'", "\303\244" },
+        { "\n\t\r\001\037\177", "'\n\t\r\001\037\177'",
+          "\\n\\t\\x0d\\x01\\x1f\\x7f" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct ds s = DS_EMPTY_INITIALIZER;
+
+        encap_text_put_word(cases[i].name, &s);
+        if (strcmp(ds_cstr(&s), cases[i].word)) {
+            route_test_fail("word %s, not %s", ds_cstr(&s), cases[i].word);
+        }
+        ds_clear(&s);
+        encap_text_put(cases[i].name, &s);
+        if (strcmp(ds_cstr(&s), cases[i].text)) {
+            route_test_fail("text %s, not %s", ds_cstr(&s), cases[i].text);
+        }
+        ds_destroy(&s);
+    }
+}
+
 static void
 test_encap_check_main(int argc OVS_UNUSED, char *argv[] OVS_UNUSED)
 {
     test_check();
     test_sysctls();
+    test_text();
 }
 
 OVSTEST_REGISTER("test-encap-check", test_encap_check_main);
