@@ -337,7 +337,8 @@ is_offloadable(const struct encap_registry *registry,
             return false;
         }
     }
-    return true;
+    ds_put_cstr(reason, "the NIC could, this version does not yet");
+    return false;
 }
 
 static void
