@@ -40,7 +40,7 @@ def run(arguments):
                       % arguments.state)
     system = a.connect(arguments)
     # A daemon that does not run would be noticed late, by waiting.
-    database.Vswitchd(arguments.target).close()
+    system.vswitchd = database.Vswitchd(arguments.target)
     if arguments.plan:
         steps = requests
     elif a.given(arguments):

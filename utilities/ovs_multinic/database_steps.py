@@ -220,24 +220,29 @@ class Port(Step):
         self.write(system, self._value())
 
     def verify(self, system):
-        def wrong():
-            """Returns what is not as it shall be, or None."""
-            row = system.database.row('Interface', self.name)
-            if row and row.error:
-                return row.error[0]
-            if not self.is_set(system):
-                return 'ovs-vswitchd gave it no number'
-            # A driver that refuses an MTU may do so after a while.
-            if self.mtu and row.mtu != [self.mtu]:
-                return 'its MTU does not become %d' % self.mtu
-            return None
-
         def decided():
             row = system.database.row('Interface', self.name)
-            return not wrong() or row and row.error
+            return self.is_set(system) or row and row.error
         wait_for(decided, 3 * PATIENCE_S)       # A NIC may take its time.
-        if wrong():
-            raise Failure('port %s: %s' % (self.name, wrong()))
+        row = system.database.row('Interface', self.name)
+        if not self.is_set(system):
+            raise Failure('port %s: %s' % (
+                self.name, row.error[0] if row and row.error
+                else 'ovs-vswitchd gave it no number'))
+        if self.mtu and not self.is_in_datapath(system):
+            raise Failure('port %s: it does not take an MTU of %d'
+                          % (self.name, self.mtu))
+
+    def is_in_datapath(self, system):
+        """A port whose driver refuses an MTU leaves the datapath soon after
+        the database says that all is done: when ovs-vswitchd has answered a
+        first question, it has been around once more."""
+        if system.vswitchd is None:
+            return True
+        for _ in range(2):
+            ports = system.vswitchd.command('dpif/show')
+        return any(line.split()[:1] == [self.name]
+                   for line in ports.splitlines())
 
     def unset(self, system, before):
         now = self.now(system)

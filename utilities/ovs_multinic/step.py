@@ -18,9 +18,11 @@ POLL_S = 0.02
 
 
 class System:
-    """What steps act on: the kernel, the database and sysctls."""
+    """What steps act on: the kernel, the database and sysctls.  VSWITCHD, a
+    connection to the daemon or None, is there to be asked."""
 
     def __init__(self, kernel, database, proc='/proc/sys'):
+        self.vswitchd = None
         self.kernel = kernel
         self.database = database
         self.proc = proc
