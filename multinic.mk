@@ -17,6 +17,8 @@ lib_libopenvswitch_la_SOURCES += \
 	lib/encap-command.h \
 	lib/encap-config.c \
 	lib/encap-config.h \
+	lib/encap-conflict.c \
+	lib/encap-conflict.h \
 	lib/encap-endpoint.c \
 	lib/encap-endpoint.h \
 	lib/encap-finding.c \

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "encap-check-private.h"
+#include "encap-conflict.h"
 #include "encap-monitor.h"
 #include "encap-text.h"
 #include "netdev.h"
@@ -152,6 +153,22 @@ check_state(const struct encap_check *check,
                            (endpoint->state == ENCAP_TENTATIVE
                             ? ENCAP_WARNING : ENCAP_ERROR),
                            ip, ds_steal_cstr(&s), mend_state(endpoint, ip));
+    }
+}
+
+static void
+check_conflict(const struct encap_check *check,
+               const struct encap_endpoint *endpoint, const char *ip)
+{
+    struct encap_conflict conflict;
+
+    if (endpoint->state != ENCAP_ABSENT
+        && encap_conflict_get(&endpoint->ip, &conflict)) {
+        encap_findings_add(check->findings, ENCAP_ERROR, ip,
+                           xasprintf("another host, "ETH_ADDR_FMT", claims "
+                                     "this address on %s",
+                                     ETH_ADDR_ARGS(conflict.mac),
+                                     conflict.bridge), NULL);
     }
 }
 
@@ -302,6 +319,7 @@ check_endpoints(const struct encap_check *check)
 
         ipv6_string_mapped(ip, &endpoint->ip);
         check_state(check, endpoint, ip);
+        check_conflict(check, endpoint, ip);
         check_origin(check, endpoint, ip);
         check_place(check, i, ip);
         check_uplinks(check, &seen, endpoint);

@@ -9,6 +9,7 @@
 
 #include "connectivity.h"
 #include "coverage.h"
+#include "encap-conflict.h"
 #include "encap-host.h"
 #include "encap-problem.h"
 #include "netdev.h"
@@ -349,6 +350,7 @@ rebuild(void)
     update_problems(new);
     log_states(old, new);
     encap_registry_publish(new);
+    encap_conflict_forget();
     if (!equivalent) {
         COVERAGE_INC(encap_registry_change);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "coverage.h"
+#include "encap-conflict.h"
 #include "encap-endpoint.h"
 #include "flow.h"
 #include "hash.h"
@@ -26,6 +27,7 @@
 COVERAGE_DEFINE(neighbor_request_sent);
 COVERAGE_DEFINE(neighbor_request_held);
 COVERAGE_DEFINE(neighbor_data_ignored);
+COVERAGE_DEFINE(neighbor_bad_mac);
 
 /* Requests. */
 
@@ -143,66 +145,116 @@ neighbor_request_due(const char *dev, const struct in6_addr *target)
 
 /* Learning. */
 
+/* Stores the address of which 'flow' says who has it.  Returns false if 'flow'
+ * is neither ARP nor ND. */
+static bool
+sender_address(const struct flow *flow, struct flow_wildcards *wc,
+               struct in6_addr *ip)
+{
+    if (is_arp(flow)) {
+        WC_MASK_FIELD(wc, nw_src);
+        *ip = in6_addr_mapped_ipv4(flow->nw_src);
+    } else if (!is_nd(flow, wc)) {
+        return false;
+    } else if (flow->tp_src == htons(ND_NEIGHBOR_ADVERT)) {
+        WC_MASK_FIELD(wc, nd_target);
+        *ip = flow->nd_target;
+    } else {
+        WC_MASK_FIELD(wc, ipv6_src);
+        *ip = flow->ipv6_src;
+    }
+    return true;
+}
+
+/* The MAC that 'flow', ARP or ND, says that address has; zero if ND tells
+ * none. */
+static struct eth_addr
+sender_mac(const struct flow *flow, struct flow_wildcards *wc)
+{
+    if (!is_arp(flow) && flow->tp_src == htons(ND_NEIGHBOR_ADVERT)) {
+        WC_MASK_FIELD(wc, arp_tha);
+        return flow->arp_tha;
+    }
+    WC_MASK_FIELD(wc, arp_sha);
+    return flow->arp_sha;
+}
+
+/* True if 'flow' says that another host has '*ip', an endpoint; stores that
+ * host's MAC in '*mac'.  Who sends ND without a MAC names the one that it is
+ * sent from. */
+static bool
+claims_endpoint(const struct flow *flow, struct flow_wildcards *wc,
+                struct in6_addr *ip, struct eth_addr *mac)
+{
+    if (!encap_registry_get()->n_endpoints
+        || !sender_address(flow, wc, ip)
+        || !encap_registry_find(encap_registry_get(), ip)) {
+        return false;
+    }
+    *mac = sender_mac(flow, wc);
+    if (eth_addr_is_zero(*mac)) {
+        WC_MASK_FIELD(wc, dl_src);
+        *mac = flow->dl_src;
+    }
+    return encap_conflict_is(ip, *mac);
+}
+
 bool
-neighbor_answers_endpoint(const struct flow *flow, struct flow_wildcards *wc)
+neighbor_concerns_endpoint(const struct flow *flow, struct flow_wildcards *wc)
 {
     const struct encap_registry *registry = encap_registry_get();
-    struct in6_addr asked;
+    struct eth_addr mac;
+    struct in6_addr ip;
 
     if (!registry->n_endpoints) {
         return false;
     }
     if (is_arp(flow)) {
         WC_MASK_FIELD(wc, nw_dst);
-        asked = in6_addr_mapped_ipv4(flow->nw_dst);
+        ip = in6_addr_mapped_ipv4(flow->nw_dst);
     } else if (is_nd(flow, wc)) {
         WC_MASK_FIELD(wc, ipv6_dst);
-        asked = flow->ipv6_dst;
+        ip = flow->ipv6_dst;
     } else {
         return false;
     }
-    return encap_registry_find(registry, &asked) != NULL;
+    return (encap_registry_find(registry, &ip)
+            || claims_endpoint(flow, wc, &ip, &mac));
 }
 
-/* Stores the MAC that 'flow', which is ARP or ND, says '*ip' has. */
+/* The MAC of a host is not a group's, and not none. */
 static bool
-sender(const struct flow *flow, struct flow_wildcards *wc,
-       struct in6_addr *ip, struct eth_addr *mac)
+is_bad_mac(struct eth_addr mac)
 {
-    if (is_arp(flow)) {
-        WC_MASK_FIELD(wc, nw_src);
-        WC_MASK_FIELD(wc, arp_sha);
-        *ip = in6_addr_mapped_ipv4(flow->nw_src);
-        *mac = flow->arp_sha;
-    } else if (!is_nd(flow, wc)) {
-        return false;
-    } else if (flow->tp_src == htons(ND_NEIGHBOR_ADVERT)) {
-        WC_MASK_FIELD(wc, nd_target);
-        WC_MASK_FIELD(wc, arp_tha);
-        *ip = flow->nd_target;
-        *mac = flow->arp_tha;
-    } else {
-        WC_MASK_FIELD(wc, ipv6_src);
-        WC_MASK_FIELD(wc, arp_sha);
-        *ip = flow->ipv6_src;
-        *mac = flow->arp_sha;
-    }
-    return !eth_addr_is_zero(*mac) && !eth_addr_is_multicast(*mac);
+    return eth_addr_is_multicast(mac) || eth_addr_is_zero(mac);
 }
 
 bool
 neighbor_snoop(const struct flow *flow, struct flow_wildcards *wc,
                const char *bridge, bool allow_update)
 {
-    bool answers = !tnl_neigh_snoop(flow, wc, bridge, allow_update);
     struct eth_addr told, known;
     struct in6_addr ip;
-    bool is_known;
+    bool answers, is_known;
 
-    if (!sender(flow, wc, &ip, &told)) {
+    if (claims_endpoint(flow, wc, &ip, &told)) {
+        if (allow_update) {
+            encap_conflict_add(&ip, told, bridge);
+        }
+        return true;
+    }
+    if (!sender_address(flow, wc, &ip)) {
+        return false;
+    }
+    told = sender_mac(flow, wc);
+    if (is_bad_mac(told)) {
+        if (allow_update && (is_arp(flow) || !eth_addr_is_zero(told))) {
+            COVERAGE_INC(neighbor_bad_mac);
+        }
         return false;
     }
 
+    answers = !tnl_neigh_snoop(flow, wc, bridge, allow_update);
     is_known = neighbor_peek(bridge, &ip, &known);
     if (is_known && eth_addr_equals(known, told)) {
         return false;
@@ -243,6 +295,10 @@ neighbor_learn_from_data(const char *bridge, const struct netdev *dev,
     struct eth_addr known;
     bool is_known;
 
+    if (is_bad_mac(mac)) {
+        COVERAGE_INC(neighbor_bad_mac);
+        return;
+    }
     if (!encap_registry_get()->n_endpoints) {
         tnl_neigh_set(bridge, src, mac);
         return;
@@ -252,8 +308,7 @@ neighbor_learn_from_data(const char *bridge, const struct netdev *dev,
     if (is_known && eth_addr_equals(known, mac)) {
         return;
     }
-    if (is_known || eth_addr_is_multicast(mac) || eth_addr_is_zero(mac)
-        || !is_on_link(dev, src)) {
+    if (is_known || !is_on_link(dev, src)) {
         COVERAGE_INC(neighbor_data_ignored);
         return;
     }

@@ -37,32 +37,40 @@ bool neighbor_request_allowed(const char *dev, const struct in6_addr *target);
 /* What neighbor_request_allowed() would return, without sending. */
 bool neighbor_request_due(const char *dev, const struct in6_addr *target);
 
-/* True if 'flow' is ARP for, or ND to, an endpoint: the answer to a request
- * out of a device that has no address to ask from.  Adds to 'wc' what that
- * depended on. */
-bool neighbor_answers_endpoint(const struct flow *flow,
-                               struct flow_wildcards *wc);
+/* True if 'flow' is ARP for, or ND to, an endpoint, which may be the answer to
+ * a request out of a device that has no address to ask from, or ARP or ND by
+ * which another host claims the address of an endpoint, to whomever.  Adds to
+ * 'wc' what that depended on. */
+bool neighbor_concerns_endpoint(const struct flow *flow,
+                                struct flow_wildcards *wc);
 
 /* Learns, if 'allow_update', what 'flow', ARP or ND that came to 'bridge',
  * says of its sender: any neighbor from answers and from gratuitous ARP, and
  * the MAC of one that is known already also from a request (RFC 826, "Packet
  * Reception"; RFC 4861 section 7.2.3).  Adds to 'wc' what that depended on.
  *
+ * A MAC that is multicast, broadcast or zero is no host's and is not learned.
+ * (RFC 1812 section 3.3.2 says so of ARP.)  Coverage counter:
+ * neighbor_bad_mac.  ND without a MAC, which is no fault, teaches nothing,
+ * either.  What another host says of an endpoint's address is not learned but
+ * goes to encap-conflict.h.
+ *
  * Returns true if 'flow' says what is not known, after learning.  Then its
  * next packet must be translated, too: a datapath flow that is left from
  * before another MAC was learned, or before the neighbor was forgotten, would
- * keep it away from here. */
+ * keep it away from here.  True for each claim of an endpoint's address, too:
+ * all of them count. */
 bool neighbor_snoop(const struct flow *flow, struct flow_wildcards *wc,
                     const char *bridge, bool allow_update);
 
 /* A data packet from 'src' with MAC 'mac' was delivered to port 'dev' of
  * 'bridge'.  Learns that if no entry for 'src' is there and 'src' is a
  * neighbor (in a subnet of 'dev').  An entry that is there stays as it is.
- * Coverage counter: neighbor_data_ignored, for what would be new and is not
- * learned.
+ * Coverage counters: neighbor_bad_mac, for a MAC that is no host's;
+ * neighbor_data_ignored, for what else would be new and is not learned.
  *
- * Without any endpoint in the registry learns from all data, as the base does
- * and its own tests expect. */
+ * Without any endpoint in the registry learns from all data with the MAC of a
+ * host, as the base does and its own tests expect. */
 void neighbor_learn_from_data(const char *bridge, const struct netdev *dev,
                               const struct in6_addr *src,
                               struct eth_addr mac);

@@ -10,6 +10,11 @@
 #include <string.h>
 
 #include "coverage.h"
+#include "dummy.h"
+#include "encap-conflict.h"
+#include "encap-endpoint.h"
+#include "netdev.h"
+#include "openvswitch/vlog.h"
 #include "ovs-atomic.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
@@ -150,6 +155,128 @@ check_threads(void)
                <= 1 + (time_msec() - start) / NEIGHBOR_REQUEST_INTERVAL_MS);
 }
 
+/* Claims of endpoints by others. */
+
+/* Publishes 10.0.0.1 on br1 and 10.0.0.2 on br2, both dummies with MACs that
+ * end in 1 and 2, 10.0.0.3 on a device of which nothing is known, 10.0.0.4 on
+ * a loopback device and 10.0.0.5 nowhere; with those of 'numbers' only. */
+static void
+publish(const char *numbers)
+{
+    static const char *const devs[] = { "br1", "br2", "eth7", "lo", "" };
+    struct encap_registry *registry = encap_registry_create();
+
+    for (const char *p = numbers; *p; p++) {
+        int i = *p - '1';
+        const struct in6_addr ip = target(i + 1);
+        struct encap_endpoint *endpoint
+            = encap_registry_add_endpoint(registry, &ip);
+
+        ovs_strlcpy(endpoint->dev, devs[i], sizeof endpoint->dev);
+        endpoint->any_nic = i == 3;
+        endpoint->state = i == 4 ? ENCAP_ABSENT : ENCAP_UP;
+    }
+
+    /* Neither endpoints' devices: a bridge and the port of one. */
+    encap_registry_add_port(registry, "br3", "br3");
+    encap_registry_add_port(registry, "v3", "br3");
+    encap_registry_finish(registry);
+    encap_registry_publish(registry);
+    encap_conflict_forget();
+}
+
+static struct eth_addr
+mac_number(uint8_t number)
+{
+    return (struct eth_addr) { .ea = { 2, 0, 0, 0, 0, number } };
+}
+
+static bool
+is_claim(uint32_t ip_number, uint8_t number)
+{
+    struct in6_addr ip = target(ip_number);
+
+    return encap_conflict_is(&ip, mac_number(number));
+}
+
+/* True if the newest claim of the address is that of the MAC. */
+static bool
+is_newest(uint32_t ip_number, uint8_t number)
+{
+    struct in6_addr ip = target(ip_number);
+    struct encap_conflict conflict;
+
+    return (encap_conflict_get(&ip, &conflict)
+            && eth_addr_equals(conflict.mac, mac_number(number)));
+}
+
+static void *
+claim_often(void *aux OVS_UNUSED)
+{
+    for (int i = 0; i < 10000; i++) {
+        const struct in6_addr ip = target(1 + i % 9);
+
+        encap_conflict_add(&ip, mac_number(99), "br1");
+    }
+    return NULL;
+}
+
+static void
+check_claims(void)
+{
+    static const char *const names[] = { "br1", "br2", "br3", "v3" };
+    struct netdev *netdevs[ARRAY_SIZE(names)];
+    pthread_t threads[2];
+
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
+    dummy_enable("");
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        ovs_assert(!netdev_open(names[i], "dummy-internal", &netdevs[i]));
+        ovs_assert(!netdev_set_etheraddr(netdevs[i], mac_number(i + 1)));
+    }
+
+    ovs_assert(!is_claim(1, 99));
+    publish("12345");
+    for (uint32_t ip = 1; ip <= 6; ip++) {
+        for (uint8_t mac = 1; mac <= 5; mac++) {
+            /* 1, 2 and 3 are ours, a VM's 4 is not. */
+            ovs_assert(is_claim(ip, mac) == (ip <= 2 && mac >= 4));
+        }
+    }
+
+    /* The newest of each, while the endpoint is there. */
+    for (uint32_t ip_number = 1; ip_number <= 6; ip_number++) {
+        struct in6_addr ip = target(ip_number);
+
+        encap_conflict_add(&ip, mac_number(98), "br1");
+        encap_conflict_add(&ip, mac_number(99), "br2");
+        ovs_assert(is_newest(ip_number, 99) == (ip_number <= 4));
+    }
+    publish("2345");
+    ovs_assert(!is_newest(1, 99) && is_newest(2, 99));
+    publish("12345");
+    ovs_assert(!is_newest(1, 99) && is_newest(2, 99));
+
+    /* Of an endpoint that goes meanwhile, nothing is left. */
+    for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
+        threads[i] = ovs_thread_create("claim", claim_often, NULL);
+    }
+    for (int i = 0; i < 200; i++) {
+        publish(i % 2 ? "2" : "12");
+    }
+    ovs_assert(!is_newest(1, 99));
+    for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
+        xpthread_join(threads[i], NULL);
+    }
+    ovs_assert(!is_newest(1, 99) && is_newest(2, 99));
+    publish("");
+    ovs_assert(!is_newest(2, 99));
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        netdev_close(netdevs[i]);
+    }
+}
+
 static void
 test_neighbor_request_main(int argc, char *argv[])
 {
@@ -159,6 +286,7 @@ test_neighbor_request_main(int argc, char *argv[])
     check_twin(3500);
     check_many();
     check_threads();
+    check_claims();
     ovsrcu_exit();
 }
 
