@@ -4,10 +4,13 @@
 
 #include "flow-effect.h"
 
+#include "coverage.h"
 #include "dpif.h"
 #include "neighbor-request.h"
 #include "ofproto/ofproto-dpif-xlate-cache.h"
 #include "util.h"
+
+COVERAGE_DEFINE(tunnel_egress_no_neighbor);
 
 void
 flow_effect_count(void (*count)(uint64_t n_packets),
@@ -26,6 +29,7 @@ bool
 flow_effect_ask_neighbor(const char *dev, const struct in6_addr *target,
                          struct xlate_cache *xcache)
 {
+    COVERAGE_INC(tunnel_egress_no_neighbor);
     if (xcache) {
         struct xc_entry *entry = xlate_cache_add_entry(xcache, XC_NEIGHBOR);
 

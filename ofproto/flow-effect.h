@@ -27,7 +27,8 @@ void flow_effect_count(void (*count)(uint64_t n_packets),
 /* Packets wait for the MAC of neighbor 'target' on device 'dev'.  Returns true
  * if a request must be sent now, which then counts as sent (see
  * neighbor_request_allowed()).  The flow that 'xcache' belongs to, if that is
- * not NULL, is from now on one that waits. */
+ * not NULL, is from now on one that waits.  Coverage
+ * counter: tunnel_egress_no_neighbor, a translation each. */
 bool flow_effect_ask_neighbor(const char *dev, const struct in6_addr *target,
                               struct xlate_cache *xcache);
 
