@@ -358,6 +358,8 @@ class Check(Host):
     def test_what_is_wrong(self):
         self.tool('apply', *TWO)
         self.lab.ip('link set far1 down', 'fabric')
+        # ovs-vswitchd hears of it a moment later.
+        self.assertTrue(wait_for(lambda: self.lab.tool('check')[0] == 2))
         out = self.tool('check', status=2)
         self.assertIn('error: 10.1.1.1: down: no uplink of br-nic1 has a'
                       ' link\n', out)
