@@ -256,8 +256,10 @@ capture() {
     local tool=$1.err
     # Not fabric(): a function in the background would be a shell, and that,
     # not tcpdump, what is ended.
+    # Short frames: of long ones the buffer has room for eight, and a flood is
+    # sixteen at once.
     ip netns exec "$lab-fabric" tcpdump -i any -Q in -nn -l --immediate-mode \
-        'udp port 6081' >"$1" 2>"$tool" &
+        -s 256 -B 8192 'udp port 6081' >"$1" 2>"$tool" &
     capture_pid=$!
     wait_for 10 grep -q 'listening on' "$tool" \
         || die "tcpdump: $(cat "$tool")"
