@@ -81,8 +81,8 @@ find_other_device(const struct encap_endpoint *endpoint)
     return NULL;
 }
 
-/* What could not be made sense of.  (What else encap_monitor_problems() knows
- * is found below, with its object and what mends it.) */
+/* What could not be made sense of.  (What else encap-problem.h knows is found
+ * below, with its object and what mends it.) */
 static void
 check_configuration(const struct encap_check *check)
 {

@@ -334,12 +334,6 @@ update_problems(const struct encap_registry *registry)
     encap_problems_destroy(&found);
 }
 
-const struct sset *
-encap_monitor_problems(void)
-{
-    return &problems.warnings;
-}
-
 static void
 rebuild(void)
 {
