@@ -156,9 +156,11 @@ test_route_threads_main(int argc, char *argv[])
     } while (rounds < 1000);
 
     atomic_store_relaxed(&done, true);
+    ovsrcu_quiesce_start();     /* Who waits holds up nobody. */
     for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
         xpthread_join(threads[i], NULL);
     }
+    ovsrcu_quiesce_end();
     route_fib_destroy(fib);
 }
 
