@@ -51,6 +51,26 @@ lib_libopenvswitch_la_SOURCES += \
 	lib/neighbor-request.h \
 	lib/nic.c \
 	lib/nic.h \
+	lib/nic-base-rule.c \
+	lib/nic-base-rule.h \
+	lib/nic-driver.c \
+	lib/nic-driver.h \
+	lib/nic-eswitch.c \
+	lib/nic-eswitch.h \
+	lib/nic-ethdev.c \
+	lib/nic-ethdev.h \
+	lib/nic-flow-api.c \
+	lib/nic-flow-api.h \
+	lib/nic-forecast.c \
+	lib/nic-forecast.h \
+	lib/nic-offload.c \
+	lib/nic-offload.h \
+	lib/nic-offload-private.h \
+	lib/nic-offload-rule.c \
+	lib/nic-offload-show.c \
+	lib/nic-offload-show.h \
+	lib/nic-resolver.c \
+	lib/nic-resolver.h \
 	lib/nic-rule.c \
 	lib/nic-rule.h \
 	lib/nic-rule-egress.c \
@@ -63,6 +83,8 @@ lib_libopenvswitch_la_SOURCES += \
 	lib/nic-rule-rewrite.c \
 	lib/nic-rule-rte.c \
 	lib/nic-rule-rte.h \
+	lib/nic-tally.c \
+	lib/nic-tally.h \
 	lib/ovs-router-command.c \
 	lib/ovs-router-command.h \
 	lib/route.c \

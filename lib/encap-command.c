@@ -14,6 +14,7 @@
 #include "encap-monitor.h"
 #include "encap-show.h"
 #include "encap-trace.h"
+#include "nic-offload-show.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "ovs-thread.h"
@@ -132,6 +133,25 @@ check_command(struct unixctl_conn *conn, int argc, const char *argv[],
     reply(conn, json, &text);
 }
 
+static void
+offload_show_command(struct unixctl_conn *conn, int argc, const char *argv[],
+                     void *aux OVS_UNUSED)
+{
+    struct ds text = DS_EMPTY_INITIALIZER;
+    struct route_arguments args;
+    struct json *json = NULL;
+
+    if (!parse(conn, argc, argv, ROUTE_ARG_JSON, &args)) {
+        return;
+    }
+    if (args.json) {
+        json = nic_offload_show_to_json();
+    } else {
+        nic_offload_show_format(&text);
+    }
+    reply(conn, json, &text);
+}
+
 void
 encap_command_init(void)
 {
@@ -147,6 +167,8 @@ encap_command_init(void)
                                  trace_command, NULL);
         unixctl_command_register("encap/check", "[format=json]", 0, MAX_ARGS,
                                  check_command, NULL);
+        unixctl_command_register("encap/offload-show", "[format=json]", 0,
+                                 MAX_ARGS, offload_show_command, NULL);
         ovsthread_once_done(&once);
     }
 }

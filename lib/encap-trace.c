@@ -17,7 +17,9 @@
 #include "neighbor-peek.h"
 #include "netdev.h"
 #include "netdev-offload.h"
+#include "nic-forecast.h"
 #include "openvswitch/dynamic-string.h"
+#include "openvswitch/geneve.h"
 #include "openvswitch/json.h"
 #include "packets.h"
 #include "route-argument.h"
@@ -297,6 +299,16 @@ explain_uplinks(const struct encap_registry *registry, const char *bridge,
     }
 }
 
+/* Bytes that Geneve adds to an inner IP packet that is sent from 'endpoint';
+ * with OVN's option, which is not there for everyone. */
+static size_t
+headers_len(const struct encap_endpoint *endpoint)
+{
+    return (ETH_HEADER_LEN + UDP_HEADER_LEN + sizeof(struct genevehdr)
+            + (encap_is_ipv6(&endpoint->ip) ? IPV6_HEADER_LEN : IP_HEADER_LEN)
+            + (endpoint->origins & ENCAP_ORIGIN_OVN ? 8 : 0));
+}
+
 /* True if packets that come in by 'ingress' and leave by the uplinks of
  * 'egress' (both may be NULL) can be encapsulated in hardware, else false with
  * the reason appended to 'reason'. */
@@ -337,8 +349,13 @@ is_offloadable(const struct encap_registry *registry,
             return false;
         }
     }
-    ds_put_cstr(reason, "the NIC could, this version does not yet");
-    return false;
+    for (size_t i = 0; i < egress->n_uplinks; i++) {
+        if (!nic_forecast_encap(ingress->name, egress->uplinks[i].name,
+                                headers_len(egress), reason)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void

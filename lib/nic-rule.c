@@ -121,6 +121,7 @@ nic_refusal_to_string(enum nic_refusal refusal)
     case NIC_SEVERAL_OUTPUTS: return "several-outputs";
     case NIC_UNSUPPORTED_MATCH: return "unsupported-match";
     case NIC_UNSUPPORTED_ACTION: return "unsupported-action";
+    case NIC_OUTER_IN_SOFTWARE: return "outer-in-software";
     case NIC_SECOND_OPTION_TUPLE: return "second-option-tuple";
     case NIC_TABLE_FULL: return "table-full";
     case NIC_MTU: return "mtu";

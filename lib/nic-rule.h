@@ -53,6 +53,7 @@ enum nic_refusal {
     NIC_UNSUPPORTED_MATCH,      /* 'detail': the field. */
     NIC_UNSUPPORTED_ACTION,     /* 'detail': the action. */
 
+    NIC_OUTER_IN_SOFTWARE,      /* Rule B, but there is no rule A. */
     NIC_SECOND_OPTION_TUPLE,    /* The NIC matches another class, type and
                                  * length already. */
     NIC_TABLE_FULL,

@@ -11,6 +11,7 @@
 #include "encap-command.h"
 #include "encap-config.h"
 #include "encap-monitor.h"
+#include "nic-offload.h"
 #include "lib/vswitch-idl.h"
 #include "ovsdb-idl-provider.h"
 #include "packets.h"
@@ -342,16 +343,16 @@ parse_ids(struct encap_config *config, const struct smap *ids)
 
 static bool
 parse_bool(struct encap_config *config, const struct smap *smap,
-           const char *key)
+           const char *key, bool def)
 {
-    const char *value = smap_get_def(smap, key, "false");
+    const char *value = smap_get_def(smap, key, def ? "true" : "false");
 
     if (strcasecmp(value, "true") && strcasecmp(value, "false")) {
         sset_add_and_free(&config->problems,
                           xasprintf("other_config:%s: neither true nor false",
                                     key));
     }
-    return smap_get_bool(smap, key, false);
+    return smap_get_bool(smap, key, def);
 }
 
 void
@@ -371,8 +372,10 @@ encap_database_reconfigure(const struct ovsrec_open_vswitch *cfg)
                                smap_get(other, "encap-ip-default"));
     encap_config_parse_order(config, "other_config:encap-select",
                              smap_get(other, "encap-select"));
-    config->failover = parse_bool(config, other, "encap-failover");
-    config->strict_rx = parse_bool(config, other, "encap-strict-rx");
+    config->failover = parse_bool(config, other, "encap-failover", false);
+    config->strict_rx = parse_bool(config, other, "encap-strict-rx",
+                                   false);
+    nic_offload_set_enabled(parse_bool(config, other, "encap-offload", true));
     add_bridges(config, cfg);
     encap_config_finish(config);
 

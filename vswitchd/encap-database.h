@@ -12,7 +12,8 @@
  *                                ovn-encap-ip-default or, before them,
  *                                KEY-<system-id>
  *   Open_vSwitch other_config    encap-ip, encap-ip-default, encap-select,
- *                                encap-failover, encap-strict-rx
+ *                                encap-failover, encap-strict-rx,
+ *                                encap-offload
  *   Interface external_ids       encap-ip
  *   Interface options            local_ip of tunnels
  *   Bridge, Port, Interface      which ports there are

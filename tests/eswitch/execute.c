@@ -240,6 +240,7 @@ eswitch_receive(struct port *port, struct rte_mbuf **mbufs, uint16_t n)
     pthread_rwlock_rdlock(&port->eswitch->lock);
     for (uint16_t i = 0; i < n; i++) {
         struct run run = { .port = port, .mbuf = mbufs[i] };
+        uint32_t len = rte_pktmbuf_pkt_len(mbufs[i]);
         enum verdict verdict = load(&run) ? execute(&run) : KEEP;
 
         if (verdict == SEND && too_large(&run)) {
@@ -250,7 +251,10 @@ eswitch_receive(struct port *port, struct rte_mbuf **mbufs, uint16_t n)
         }
         if (verdict == KEEP) {
             mbufs[kept++] = mbufs[i];
-        } else if (verdict == SEND) {
+            continue;
+        }
+        port->taken_bytes += len;
+        if (verdict == SEND) {
             port->n_executed++;
             batch_add(&batch, run.target, mbufs[i]);
         } else {

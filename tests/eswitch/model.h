@@ -230,6 +230,7 @@ struct port {
 
     _Atomic uint64_t n_executed, n_missed, n_missed_later, n_dropped;
     _Atomic uint64_t n_tx, n_tx_failed, n_too_large;
+    _Atomic uint64_t taken_bytes, tx_bytes;     /* Past the program. */
 };
 
 struct eswitch {

@@ -61,6 +61,23 @@ rte_eth_dev_info_get(uint16_t port_id, struct rte_eth_dev_info *info)
     return retval;
 }
 
+/* The counters of mlx5 are those of its queues: what the eSwitch did by itself
+ * is not in them. */
+int
+rte_eth_stats_get(uint16_t port_id, struct rte_eth_stats *stats)
+{
+    int retval = REAL(rte_eth_stats_get)(port_id, stats);
+    struct port *port = retval ? NULL : eswitch_port_find(port_id);
+
+    if (port) {
+        stats->ipackets -= port->n_executed + port->n_dropped;
+        stats->ibytes -= port->taken_bytes;
+        stats->opackets -= port->n_tx;
+        stats->obytes -= port->tx_bytes;
+    }
+    return retval;
+}
+
 static uint16_t
 rx_callback(uint16_t port_id, uint16_t queue, struct rte_mbuf **mbufs,
             uint16_t n, uint16_t max, void *port)
@@ -128,14 +145,22 @@ wrap_transmission(struct port *port, uint16_t n_queues)
 uint16_t
 eswitch_port_send(struct port *port, struct rte_mbuf **mbufs, uint16_t n)
 {
+    uint64_t bytes = 0;
     uint16_t sent = 0;
 
+    for (uint16_t i = 0; i < n; i++) {
+        bytes += rte_pktmbuf_pkt_len(mbufs[i]);
+    }
     pthread_mutex_lock(&port->tx_mutex);
     if (port->started) {
         sent = port->tx_burst(port->tx[0].queue, mbufs, n);
     }
     pthread_mutex_unlock(&port->tx_mutex);
+    for (uint16_t i = sent; i < n; i++) {
+        bytes -= rte_pktmbuf_pkt_len(mbufs[i]);
+    }
     port->n_tx += sent;
+    port->tx_bytes += bytes;
     port->n_tx_failed += n - sent;
     for (uint16_t i = sent; i < n; i++) {
         rte_pktmbuf_free(mbufs[i]);
@@ -253,7 +278,6 @@ eswitch_port_reset_event(struct port *port)
 {
     uint16_t id = port->id;
 
-    eswitch_port_flush(port, "reset by the test");
     for (unsigned i = 0; i < n_listeners; i++) {
         if (id < RTE_MAX_ETHPORTS && (listeners[i].port_id == RTE_ETH_ALL
                                       || listeners[i].port_id == id)) {
@@ -261,4 +285,5 @@ eswitch_port_reset_event(struct port *port)
                                   listeners[i].argument, NULL);
         }
     }
+    eswitch_port_flush(port, "reset by the test");
 }

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef NIC_ESWITCH_H
+#define NIC_ESWITCH_H 1
+
+/* What the ports of one eSwitch share
+ * ===================================
+ *
+ * The mlx5 driver keeps, for each NIC, the headers that rules put before
+ * packets (an "encap context" for each distinct sequence of bytes) and the one
+ * Geneve option that it can match; both last while a rule uses them.  Here is
+ * the account of them, and of what the NIC has done.
+ *
+ * An eSwitch, once met, stays until the process ends.  All functions are
+ * thread-safe; they take the eSwitch's mutex and call nothing. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nic-rule.h"
+#include "openvswitch/hmap.h"
+#include "openvswitch/thread.h"
+
+struct nic_context;
+
+/* Packets and bytes without tunnel headers. */
+struct nic_traffic {
+    uint64_t packets, bytes;
+};
+
+struct nic_eswitch {
+    /* Constant. */
+    struct nic_eswitch *next;   /* The one that was met before this one. */
+    unsigned int id;            /* 1 and up. */
+    char *name;                 /* "mlx5_pci domain 2" */
+
+    struct ovs_mutex mutex;
+    struct hmap contexts OVS_GUARDED;   /* Contains "struct nic_context"s. */
+    struct nic_option option OVS_GUARDED;       /* If 'n_option_rules'. */
+    size_t n_option_rules OVS_GUARDED;
+    size_t n_rules OVS_GUARDED;
+    struct nic_traffic encap OVS_GUARDED;       /* Done by the NIC, all */
+    struct nic_traffic decap OVS_GUARDED;       /* rules that ever were. */
+    uint64_t n_refused[NIC_N_REFUSALS] OVS_GUARDED;     /* Requests. */
+    long long int full_until OVS_GUARDED;       /* time_msec() or 0. */
+};
+
+/* The eSwitch that ports of 'driver' and switch_info.domain_id 'domain' belong
+ * to. */
+struct nic_eswitch *nic_eswitch_get(const char *driver, uint16_t domain);
+
+/* The one that was met last, the head of the list of all; NULL: none yet. */
+struct nic_eswitch *nic_eswitch_last(void);
+
+/* Account for 'rule', which the caller is going to ask the NIC for.  Returns
+ * NIC_OFFLOADABLE and in '*context' what nic_eswitch_unuse() needs, or why
+ * there is no use in asking, with nothing taken.  NIC_TABLE_FULL is returned
+ * for 'NIC_FULL_MS' after nic_eswitch_set_full(). */
+enum nic_refusal nic_eswitch_use(struct nic_eswitch *, const struct nic_rule *,
+                                 struct nic_context **context);
+
+/* The opposite, for a rule that is gone or was refused.  Returns true if now
+ * another Geneve option can be matched.  There is room again. */
+bool nic_eswitch_unuse(struct nic_eswitch *, struct nic_context *,
+                       bool option);
+
+/* The NIC said that it has no room. */
+#define NIC_FULL_MS 1000
+void nic_eswitch_set_full(struct nic_eswitch *);
+
+void nic_eswitch_count_refusal(struct nic_eswitch *, enum nic_refusal);
+void nic_eswitch_count_traffic(struct nic_eswitch *, bool decap,
+                               uint64_t packets, uint64_t bytes);
+
+#endif /* nic-eswitch.h */

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+
+#include "nic-ethdev.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coverage.h"
+#include "hash.h"
+#include "netdev.h"
+#include "nic-base-rule.h"
+#include "nic-driver.h"
+#include "nic-eswitch.h"
+#include "odp-util.h"
+#include "openvswitch/vlog.h"
+#include "packets.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(nic_ethdev);
+
+COVERAGE_DEFINE(nic_rule_created);
+COVERAGE_DEFINE(nic_rule_destroyed);
+COVERAGE_DEFINE(nic_rule_failed);
+
+struct ovs_rwlock nic_ethdev_rwlock = OVS_RWLOCK_INITIALIZER;
+
+static struct hmap ethdevs OVS_GUARDED_BY(nic_ethdev_rwlock)
+    = HMAP_INITIALIZER(&ethdevs);
+
+/* Ports. */
+
+/* After a reset the driver has no rules any more (rte_ethdev.h), and it may
+ * crash when asked about one.  Returns when nobody asks. */
+static void
+forget_rules(uint16_t port_id)
+{
+    struct nic_ethdev *ethdev;
+
+    ovs_rwlock_wrlock(&nic_ethdev_rwlock);
+    HMAP_FOR_EACH (ethdev, node, &ethdevs) {
+        if (ethdev->port_id == port_id) {
+            VLOG_INFO("%s needs a reset, its rules are gone", ethdev->name);
+            ethdev->gone = true;
+        }
+    }
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
+    nic_base_rule_remove_all(port_id);
+}
+
+static void
+get_facts(struct nic_ethdev *ethdev, const struct nic_driver_info *info)
+{
+    struct nic_port *facts = &ethdev->facts;
+
+    if (strncmp(info->name, "mlx5_", 5)) {
+        facts->kind = NIC_PORT_FOREIGN;
+    } else if (info->switchable) {
+        facts->kind = (info->representor ? NIC_PORT_REPRESENTOR
+                       : NIC_PORT_UPLINK);
+        ethdev->eswitch = nic_eswitch_get(info->name, info->domain);
+        facts->eswitch = ethdev->eswitch->id;
+    }
+}
+
+void
+nic_ethdev_add(const struct netdev *netdev, int port_id)
+{
+    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
+    struct nic_driver_info info;
+    struct nic_ethdev *ethdev;
+
+    if (ovsthread_once_start(&once)) {
+        nic_driver_watch_resets(forget_rules);
+        ovsthread_once_done(&once);
+    }
+    if (nic_driver_get_info(port_id, &info)) {
+        return;
+    }
+
+    ethdev = xzalloc(sizeof *ethdev);
+    ethdev->netdev = netdev;
+    ethdev->name = xstrdup(netdev_get_name(netdev));
+    ethdev->port_id = port_id;
+    ethdev->odp_port = ODPP_NONE;
+    ovs_mutex_init(&ethdev->mutex);
+    hmap_init(&ethdev->gates);
+    get_facts(ethdev, &info);
+
+    ovs_rwlock_wrlock(&nic_ethdev_rwlock);
+    ovs_assert(!nic_ethdev_find(netdev));
+    hmap_insert(&ethdevs, &ethdev->node, hash_pointer(netdev, 0));
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
+}
+
+void
+nic_ethdev_remove(struct nic_ethdev *ethdev)
+{
+    struct nic_gate *gate;
+
+    hmap_remove(&ethdevs, &ethdev->node);
+    HMAP_FOR_EACH_POP (gate, node, &ethdev->gates) {
+        free(gate);
+    }
+    hmap_destroy(&ethdev->gates);
+    ovs_mutex_destroy(&ethdev->mutex);
+    free(ethdev->name);
+    free(ethdev);
+}
+
+struct nic_ethdev *
+nic_ethdev_find(const struct netdev *netdev)
+{
+    struct nic_ethdev *ethdev;
+
+    HMAP_FOR_EACH_WITH_HASH (ethdev, node, hash_pointer(netdev, 0),
+                             &ethdevs) {
+        if (ethdev->netdev == netdev) {
+            return ethdev;
+        }
+    }
+    return NULL;
+}
+
+struct nic_ethdev *
+nic_ethdev_next(const struct nic_ethdev *ethdev)
+{
+    struct hmap_node *node = (ethdev ? hmap_next(&ethdevs, &ethdev->node)
+                              : hmap_first(&ethdevs));
+
+    return node ? CONTAINER_OF(node, struct nic_ethdev, node) : NULL;
+}
+
+void
+nic_ethdev_set_port(struct nic_ethdev *ethdev, odp_port_t odp_port)
+{
+    ovs_mutex_lock(&ethdev->mutex);
+    ethdev->odp_port = odp_port;
+    ovs_mutex_unlock(&ethdev->mutex);
+}
+
+/* Gates. */
+
+static uint32_t
+hash_gate(enum nic_group group, const struct in6_addr *dst)
+{
+    return hash_bytes(dst, sizeof *dst, group);
+}
+
+static struct nic_gate *
+find_gate(const struct nic_ethdev *ethdev, enum nic_group group,
+          const struct in6_addr *dst)
+    OVS_REQUIRES(ethdev->mutex)
+{
+    struct nic_gate *gate;
+
+    HMAP_FOR_EACH_WITH_HASH (gate, node, hash_gate(group, dst),
+                             &ethdev->gates) {
+        if (gate->group == group && ipv6_addr_equals(&gate->dst, dst)) {
+            return gate;
+        }
+    }
+    return NULL;
+}
+
+/* The rule that 'rule' is for its gate: 1 for A, -1 for B, 0 for others. */
+static int
+gate_side(const struct nic_rule *rule, enum nic_group *group)
+{
+    const struct nic_action *jump = nic_rule_find(rule, NIC_ACTION_JUMP);
+
+    *group = jump ? jump->group : rule->group;
+    return jump ? 1 : rule->group != NIC_GROUP_ENTRY ? -1 : 0;
+}
+
+/* Adds 'handle' to the gate that it belongs to. */
+static void
+enter_gate(struct nic_handle *handle, const struct nic_rule *rule, bool *news)
+{
+    struct nic_ethdev *ethdev = handle->ethdev;
+    const struct in6_addr *dst = &rule->match.outer.value.ip_dst;
+    enum nic_group group;
+    int side = gate_side(rule, &group);
+    struct nic_gate *gate;
+
+    if (!side) {
+        return;
+    }
+
+    ovs_mutex_lock(&ethdev->mutex);
+    gate = find_gate(ethdev, group, dst);
+    if (!gate) {
+        gate = xzalloc(sizeof *gate);
+        gate->group = group;
+        gate->dst = *dst;
+        hmap_insert(&ethdev->gates, &gate->node, hash_gate(group, dst));
+    }
+    if (side > 0) {
+        *news |= !gate->n_outer++;
+    } else {
+        gate->n_inner++;
+        handle->header_len = rule->header_len;
+    }
+    handle->gate = gate;
+    ovs_mutex_unlock(&ethdev->mutex);
+}
+
+static void
+leave_gate(struct nic_handle *handle)
+{
+    struct nic_ethdev *ethdev = handle->ethdev;
+    struct nic_gate *gate = handle->gate;
+
+    if (!gate) {
+        return;
+    }
+    ovs_mutex_lock(&ethdev->mutex);
+    if (handle->header_len) {
+        gate->n_inner--;
+    } else {
+        gate->n_outer--;
+    }
+    if (!gate->n_inner && !gate->n_outer) {
+        hmap_remove(&ethdev->gates, &gate->node);
+        free(gate);
+    }
+    ovs_mutex_unlock(&ethdev->mutex);
+}
+
+size_t
+nic_ethdev_find_gates(enum nic_group group, const struct in6_addr *dst,
+                      odp_port_t ports[], size_t max)
+{
+    struct nic_ethdev *ethdev;
+    size_t n = 0;
+
+    HMAP_FOR_EACH (ethdev, node, &ethdevs) {
+        const struct nic_gate *gate;
+
+        ovs_mutex_lock(&ethdev->mutex);
+        gate = find_gate(ethdev, group, dst);
+        if (gate && gate->n_outer && n < max) {
+            ports[n++] = ethdev->odp_port;
+        }
+        ovs_mutex_unlock(&ethdev->mutex);
+    }
+    return n;
+}
+
+bool
+nic_ethdev_is_unused(const struct nic_handle *handle)
+{
+    bool unused;
+
+    ovs_mutex_lock(&handle->ethdev->mutex);
+    unused = handle->gate && !handle->gate->n_inner;
+    ovs_mutex_unlock(&handle->ethdev->mutex);
+    return unused;
+}
+
+/* Rules. */
+
+static enum nic_refusal
+refusal_of_error(const struct nic_rule *rule, int error)
+{
+    switch (error) {
+    case ENOMEM:
+    case ENOSPC:
+        /* Never mind how much room there is then. */
+        return (nic_rule_matches_icmp_fields(rule)
+                ? NIC_NIC_REFUSED : NIC_TABLE_FULL);
+    case ENODEV:
+        return NIC_PORT_STOPPED;
+    default:
+        return NIC_NIC_REFUSED;
+    }
+}
+
+enum nic_refusal
+nic_ethdev_create(struct nic_ethdev *ethdev, struct nic_ethdev *target,
+                  const struct nic_rule *rule, struct nic_handle *handle,
+                  bool *news)
+{
+    struct nic_eswitch *eswitch = ethdev->eswitch;
+    struct nic_context *context;
+    enum nic_refusal refusal;
+    int error;
+
+    if (!eswitch) {
+        return NIC_FOREIGN_DRIVER;
+    }
+    if (target && target->eswitch != eswitch) {
+        return NIC_CROSS_NIC;
+    }
+    if (ethdev->gone || (target && target->gone)) {
+        return NIC_PORT_STOPPED;
+    }
+    refusal = nic_eswitch_use(eswitch, rule, &context);
+    if (refusal == NIC_OFFLOADABLE) {
+        bool option = rule->match.option.length > 0;
+        struct rte_flow *flow;
+
+        error = nic_driver_create(ethdev->port_id, rule,
+                                  target ? target->port_id : 0, &flow);
+        if (!error) {
+            *handle = (struct nic_handle) {
+                .ethdev = ethdev,
+                .target = target,
+                .flow = flow,
+                .context = context,
+                .option = option,
+            };
+            enter_gate(handle, rule, news);
+            COVERAGE_INC(nic_rule_created);
+            return NIC_OFFLOADABLE;
+        }
+        COVERAGE_INC(nic_rule_failed);
+        nic_eswitch_unuse(eswitch, context, option);
+        refusal = refusal_of_error(rule, error);
+        if (refusal == NIC_TABLE_FULL) {
+            nic_eswitch_set_full(eswitch);
+        }
+    }
+    nic_eswitch_count_refusal(eswitch, refusal);
+    return refusal;
+}
+
+bool
+nic_ethdev_exceeds_mtu(const struct nic_ethdev *ethdev,
+                       const struct nic_ethdev *target,
+                       const struct nic_rule *rule)
+{
+    size_t outer = ETH_HEADER_LEN, inner = ETH_HEADER_LEN;
+    uint16_t from, to;
+    ovs_be16 type;
+
+    if (!target || !nic_rule_find(rule, NIC_ACTION_ENCAP)
+        || nic_driver_get_mtu(ethdev->port_id, &from)
+        || nic_driver_get_mtu(target->port_id, &to)) {
+        return false;
+    }
+
+    /* An MTU counts what follows the Ethernet header and its tag. */
+    memcpy(&type, &rule->header[2 * ETH_ADDR_LEN], sizeof type);
+    if (eth_type_vlan(type)) {
+        outer += VLAN_HEADER_LEN;
+    }
+    if (nic_rule_find(rule, NIC_ACTION_PUSH_VLAN)
+        || (rule->match.outer.tags != NIC_TAGS_NONE
+            && !nic_rule_find(rule, NIC_ACTION_POP_VLAN))) {
+        inner += VLAN_HEADER_LEN;
+    }
+    return from + inner + rule->header_len - outer > to;
+}
+
+void
+nic_ethdev_destroy(struct nic_handle *handle, bool *news)
+{
+    struct nic_ethdev *ethdev = handle->ethdev;
+
+    if (!ethdev->gone) {
+        nic_driver_destroy(ethdev->port_id, handle->flow);
+    }
+    leave_gate(handle);
+    *news |= nic_eswitch_unuse(ethdev->eswitch, handle->context,
+                               handle->option);
+    handle->flow = NULL;
+    COVERAGE_INC(nic_rule_destroyed);
+}
+
+/* Counters. */
+
+static void
+account(const struct nic_handle *handle, uint64_t packets, uint64_t bytes)
+{
+    struct nic_ethdev *ethdev = handle->ethdev;
+    struct nic_gate *gate = handle->gate;
+
+    if (gate) {
+        ovs_mutex_lock(&ethdev->mutex);
+        if (handle->header_len) {
+            gate->inner_packets += packets;
+            gate->inner_bytes += bytes;
+        } else {
+            gate->outer_packets += packets;
+        }
+        ovs_mutex_unlock(&ethdev->mutex);
+    }
+    if (!gate || handle->header_len) {
+        nic_eswitch_count_traffic(ethdev->eswitch, gate != NULL, packets,
+                                  bytes - packets * handle->header_len);
+    }
+}
+
+bool
+nic_ethdev_query(struct nic_handle *handle)
+{
+    struct nic_ethdev *ethdev = handle->ethdev;
+    uint64_t packets, bytes;
+
+    if (ethdev->gone || nic_driver_query(ethdev->port_id, handle->flow,
+                                         &packets, &bytes)) {
+        return false;
+    }
+    packets -= handle->packets;
+    bytes -= handle->bytes;
+    handle->packets += packets;
+    handle->bytes += bytes;
+    account(handle, packets, bytes);
+    return packets > 0;
+}
+
+/* What rule A counts are all packets that it sees, also those for which there
+ * is no rule B.  So of what rules B of the gate have done, each rule A gets
+ * the share that it has of the packets seen. */
+static double
+share(const struct nic_handle *handle)
+{
+    return (handle->gate->outer_packets
+            ? (double) handle->packets / handle->gate->outer_packets : 0);
+}
+
+void
+nic_ethdev_get_stats(const struct nic_handle *handle, uint64_t *packets,
+                     uint64_t *bytes)
+{
+    struct nic_gate *gate = handle->gate;
+
+    if (gate && !handle->header_len) {
+        ovs_mutex_lock(&handle->ethdev->mutex);
+        *packets = share(handle) * gate->inner_packets;
+        *bytes = share(handle) * gate->inner_bytes;
+        ovs_mutex_unlock(&handle->ethdev->mutex);
+    } else {
+        *packets = handle->packets;
+        *bytes = handle->bytes - handle->packets * handle->header_len;
+    }
+}
+
+void
+nic_ethdev_add_software(const struct nic_ethdev *ethdev,
+                        struct nic_traffic *traffic)
+{
+    uint64_t packets, bytes;
+
+    if (!nic_driver_get_traffic(ethdev->port_id, &packets, &bytes)) {
+        traffic->packets += packets;
+        traffic->bytes += bytes;
+    }
+}

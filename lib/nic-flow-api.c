@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+
+#include "nic-flow-api.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "dpif.h"
+#include "netdev-dpdk.h"
+#include "netdev-offload-provider.h"
+#include "netdev-provider.h"
+#include "netdev-vport.h"
+#include "netlink.h"
+#include "nic-ethdev.h"
+#include "nic-offload.h"
+#include "nic-tally.h"
+#include "odp-netlink.h"
+#include "openvswitch/ofpbuf.h"
+#include "util.h"
+
+#ifdef DPDK_NETDEV
+
+/* The base's flow API. */
+#define BASE netdev_offload_dpdk
+
+/* True if the base has a rule for 'ufid'. */
+static bool
+base_has(struct netdev *netdev, const ovs_u128 *ufid)
+{
+    struct dpif_flow_stats stats;
+    struct dpif_flow_attrs attrs;
+
+    return !BASE.flow_get(netdev, NULL, NULL, ufid, &stats, &attrs, NULL);
+}
+
+static void
+base_forget(struct netdev *netdev, const ovs_u128 *ufid)
+{
+    if (base_has(netdev, ufid)) {
+        BASE.flow_del(netdev, ufid, NULL);
+    }
+}
+
+/* Lets the base mark the packets of a flow that no NIC can do as a whole, so
+ * that software need not classify them: its second choice, if it cannot make
+ * sense of the actions.  So it gets none that make sense: those of a tunnel it
+ * would try without knowing which ports are of which NIC. */
+static void
+base_mark(struct netdev *netdev, struct match *match, const ovs_u128 *ufid,
+          struct offload_info *info)
+{
+    uint64_t stub[NLA_HDRLEN / 8 + 1];
+    struct ofpbuf actions;
+
+    if (!netdev_vport_is_vport_class(netdev->netdev_class)
+        && !base_has(netdev, ufid)) {
+        ofpbuf_use_stack(&actions, stub, sizeof stub);
+        nl_msg_put_flag(&actions, OVS_ACTION_ATTR_CT_CLEAR);
+        BASE.flow_put(netdev, match, actions.data, actions.size, ufid, info,
+                      NULL);
+    }
+}
+
+static int
+flow_put(struct netdev *netdev, struct match *match, struct nlattr *actions,
+         size_t actions_len, const ovs_u128 *ufid, struct offload_info *info,
+         struct dpif_flow_stats *stats)
+{
+    struct dpif_flow_attrs attrs;
+    struct dpif_flow_stats ours;
+
+    if (!nic_offload_put(netdev, ufid, match, actions, actions_len,
+                         info->orig_in_port)) {
+        return BASE.flow_put(netdev, match, actions, actions_len, ufid, info,
+                             stats);
+    }
+    if (nic_offload_get(netdev, ufid, &ours, &attrs)) {
+        if (attrs.offloaded) {
+            base_forget(netdev, ufid);
+        } else {
+            base_mark(netdev, match, ufid, info);
+        }
+        if (stats) {
+            *stats = ours;
+        }
+    }
+    return 0;
+}
+
+static int
+flow_del(struct netdev *netdev, const ovs_u128 *ufid,
+         struct dpif_flow_stats *stats)
+{
+    if (!nic_offload_del(netdev, ufid)) {
+        return BASE.flow_del(netdev, ufid, stats);
+    }
+    base_forget(netdev, ufid);
+    if (stats) {
+        memset(stats, 0, sizeof *stats);
+    }
+    return 0;
+}
+
+static int
+flow_get(struct netdev *netdev, struct match *match, struct nlattr **actions,
+         const ovs_u128 *ufid, struct dpif_flow_stats *stats,
+         struct dpif_flow_attrs *attrs, struct ofpbuf *buf)
+{
+    struct dpif_flow_stats ignored;
+
+    attrs->dp_extra_info = NULL;
+    if (!nic_offload_get(netdev, ufid, stats, attrs)) {
+        return BASE.flow_get(netdev, match, actions, ufid, stats, attrs, buf);
+    }
+    if (!attrs->offloaded) {
+        /* Perhaps marked. */
+        BASE.flow_get(netdev, match, actions, ufid, &ignored, attrs, buf);
+    }
+    return 0;
+}
+
+static int
+flow_get_n_flows(struct netdev *netdev, uint64_t *n_flows)
+{
+    BASE.flow_get_n_flows(netdev, n_flows);
+    nic_tally_get(netdev, n_flows);
+    return 0;
+}
+
+static bool
+is_known_tunnel(const struct netdev *netdev)
+{
+    const char *type = netdev_get_type(netdev);
+
+    return (!strcmp(netdev_get_dpif_type(netdev), "netdev")
+            && (!strcmp(type, "geneve") || !strcmp(type, "vxlan")));
+}
+
+static int
+init_flow_api(struct netdev *netdev)
+{
+    int error = BASE.init_flow_api(netdev);
+    int port_id = netdev_dpdk_get_port_id(netdev);
+
+    if (is_known_tunnel(netdev)) {
+        return 0;
+    }
+    if (!error && port_id >= 0) {
+        nic_ethdev_add(netdev, port_id);
+    }
+    return error;
+}
+
+static void
+uninit_flow_api(struct netdev *netdev)
+{
+    nic_offload_remove_netdev(netdev);
+    BASE.uninit_flow_api(netdev);
+}
+
+static int
+flow_flush(struct netdev *netdev)
+{
+    return BASE.flow_flush(netdev);
+}
+
+static int
+hw_miss_packet_recover(struct netdev *netdev, struct dp_packet *packet)
+{
+    return BASE.hw_miss_packet_recover(netdev, packet);
+}
+
+const struct netdev_flow_api nic_flow_api = {
+    .type = "dpdk_flow_api",
+    .flow_put = flow_put,
+    .flow_del = flow_del,
+    .flow_get = flow_get,
+    .flow_get_n_flows = flow_get_n_flows,
+    .flow_flush = flow_flush,
+    .hw_miss_packet_recover = hw_miss_packet_recover,
+    .init_flow_api = init_flow_api,
+    .uninit_flow_api = uninit_flow_api,
+};
+
+#endif /* DPDK_NETDEV */

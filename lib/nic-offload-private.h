@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef NIC_OFFLOAD_PRIVATE_H
+#define NIC_OFFLOAD_PRIVATE_H 1
+
+/* Parts of nic-offload.h: the flow and its rules. */
+
+#include "cmap.h"
+#include "dpif.h"
+#include "nic-ethdev.h"
+#include "nic-rule.h"
+#include "openvswitch/list.h"
+#include "ovs-thread.h"
+
+struct miniflow;
+
+struct nic_offload {
+    struct cmap_node node;      /* By 'ufid'. */
+    struct ovs_list list_node;  /* In a list of its worker. */
+
+    /* Constant. */
+    ovs_u128 ufid;
+    const struct netdev *netdev;        /* Of the flow's in_port. */
+    const char *dpif_type;
+    unsigned int worker;        /* Offload thread. */
+
+    /* The worker's own.  (Not a minimatch: that has no values of fields whose
+     * mask is 0, and the length of Geneve options has none.) */
+    struct miniflow *flow, *mask;
+    struct nlattr *actions;
+    size_t actions_len;
+    odp_port_t orig_in_port;
+    uint64_t news;              /* That it was tried after. */
+    long long int retry_at;     /* LLONG_MAX: only after news. */
+    int retry_ms;
+    uint64_t run;               /* Of the worker, that met it last. */
+
+    /* Held while a NIC thinks. */
+    struct ovs_mutex mutex;
+    bool dead OVS_GUARDED;
+    struct nic_handle *handles OVS_GUARDED;
+    size_t n_handles OVS_GUARDED;
+    struct dpif_flow_stats past OVS_GUARDED;    /* Of rules that are gone. */
+
+    /* For those who do not wait. */
+    struct ovs_mutex last_mutex OVS_ACQ_AFTER(mutex);
+    struct dpif_flow_stats stats OVS_GUARDED;
+    enum nic_refusal why OVS_GUARDED;
+    const char *detail OVS_GUARDED;
+    bool partial OVS_GUARDED;   /* Packets go on to software. */
+    unsigned int eswitch OVS_GUARDED;
+};
+
+struct nic_offload_outcome {
+    enum nic_refusal why;       /* Why rules are missing; NIC_OFFLOADABLE: none
+                                 * is. */
+    const char *detail;         /* Constant string, or NULL. */
+    unsigned int eswitch;       /* Of the flow's ports, 0: none. */
+    bool news;                  /* For other flows. */
+};
+
+/* Brings NICs in line with 'offload': it has a rule wherever it can, and with
+ * 'replace' none of those that it had before. */
+void nic_offload_set_rules(struct nic_offload *offload, bool replace,
+                           struct nic_offload_outcome *)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
+
+/* Removes the rules that are on 'netdev' or to it, or all if that is NULL.
+ * '*news' becomes true if there are some for other flows. */
+void nic_offload_remove_rules(struct nic_offload *,
+                              const struct netdev *netdev, bool *news)
+    OVS_REQ_RDLOCK(nic_ethdev_rwlock)
+    OVS_REQUIRES(offload->mutex);
+
+/* Sets 'stats' and 'partial' of 'offload' as they are now. */
+void nic_offload_refresh(struct nic_offload *offload)
+    OVS_REQ_RDLOCK(nic_ethdev_rwlock)
+    OVS_REQUIRES(offload->mutex);
+
+#endif /* nic-offload-private.h */

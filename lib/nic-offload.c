@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+
+#include "nic-offload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "coverage.h"
+#include "flow.h"
+#include "hash.h"
+#include "netdev-offload.h"
+#include "netdev-provider.h"
+#include "nic-base-rule.h"
+#include "nic-offload-private.h"
+#include "nic-tally.h"
+#include "odp-util.h"
+#include "openvswitch/match.h"
+#include "ovs-rcu.h"
+#include "timeval.h"
+#include "util.h"
+
+COVERAGE_DEFINE(nic_flow_retried);
+
+/* How long one run may take, and how long a flow waits until it is tried
+ * again: twice as long after each time. */
+enum { RUN_MS = 10, RUN_INTERVAL_MS = 50 };
+enum { RETRY_MIN_MS = 1000, RETRY_MAX_MS = 32000 };
+
+/* What belongs to an offload thread.  Its lists are only touched by itself
+ * with 'nic_ethdev_rwlock' read-held, or with that write-held. */
+struct worker {
+    struct ovs_list waiting, settled;
+    uint64_t news;              /* 'latest_news' when it last looked. */
+    uint64_t run;               /* Counts calls of nic_offload_run() ... */
+    long long int next_run;     /* ... of which there are not too many. */
+};
+
+static struct worker *workers;
+static struct ovs_mutex offloads_mutex = OVS_MUTEX_INITIALIZER;
+static struct cmap offloads = CMAP_INITIALIZER;     /* By 'ufid'. */
+
+/* Counts what can make flows offloadable. */
+static atomic_uint64_t latest_news = ATOMIC_VAR_INIT(1);
+static atomic_bool enabled = ATOMIC_VAR_INIT(true);
+
+static void
+init_workers(void)
+{
+    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
+
+    if (ovsthread_once_start(&once)) {
+        size_t n = netdev_offload_thread_nb();
+
+        workers = xcalloc(n, sizeof *workers);
+        for (size_t i = 0; i < n; i++) {
+            ovs_list_init(&workers[i].waiting);
+            ovs_list_init(&workers[i].settled);
+        }
+        ovsthread_once_done(&once);
+    }
+}
+
+static void
+publish_news(bool news)
+{
+    uint64_t orig;
+
+    if (news) {
+        atomic_add(&latest_news, 1, &orig);
+    }
+}
+
+static uint64_t
+get_latest_news(void)
+{
+    uint64_t news;
+
+    atomic_read(&latest_news, &news);
+    return news;
+}
+
+/* The table. */
+
+static struct nic_offload *
+find(const struct netdev *netdev, const ovs_u128 *ufid)
+{
+    struct nic_offload *offload;
+
+    CMAP_FOR_EACH_WITH_HASH (offload, node,
+                             hash_bytes(ufid, sizeof *ufid, 0), &offloads) {
+        if (ovs_u128_equals(offload->ufid, *ufid)
+            && offload->netdev == netdev) {
+            return offload;
+        }
+    }
+    return NULL;
+}
+
+static struct nic_offload *
+create(const struct netdev *netdev, const ovs_u128 *ufid)
+{
+    struct nic_offload *offload = xzalloc(sizeof *offload);
+
+    offload->ufid = *ufid;
+    offload->netdev = netdev;
+    offload->dpif_type = netdev_get_dpif_type(netdev);
+    offload->worker = netdev_offload_thread_id();
+    offload->orig_in_port = ODPP_NONE;
+    offload->why = NIC_NOT_TUNNEL;
+    ovs_mutex_init(&offload->mutex);
+    ovs_mutex_init(&offload->last_mutex);
+
+    ovs_rwlock_rdlock(&nic_ethdev_rwlock);
+    ovs_list_push_back(&workers[offload->worker].waiting,
+                       &offload->list_node);
+    ovs_mutex_lock(&offloads_mutex);
+    cmap_insert(&offloads, &offload->node, hash_bytes(ufid, sizeof *ufid, 0));
+    ovs_mutex_unlock(&offloads_mutex);
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
+    return offload;
+}
+
+static void
+free_flow(struct nic_offload *offload)
+{
+    free(offload->flow);
+    free(offload->mask);
+    free(offload->actions);
+}
+
+static void
+free_offload(struct nic_offload *offload)
+{
+    free_flow(offload);
+    free(offload->handles);
+    ovs_mutex_destroy(&offload->mutex);
+    ovs_mutex_destroy(&offload->last_mutex);
+    free(offload);
+}
+
+static void
+set_flow(struct nic_offload *offload, const struct match *match,
+         const struct nlattr *actions, size_t actions_len,
+         odp_port_t orig_in_port)
+{
+    free_flow(offload);
+    offload->flow = miniflow_create(&match->flow);
+    offload->mask = miniflow_create(&match->wc.masks);
+    offload->actions = xmemdup(actions, actions_len);
+    offload->actions_len = actions_len;
+    if (orig_in_port != ODPP_NONE) {
+        offload->orig_in_port = orig_in_port;
+    }
+}
+
+/* States of a flow. */
+
+static void
+set_why(struct nic_offload *offload, enum nic_refusal why, const char *detail)
+    OVS_REQUIRES(offload->last_mutex)
+{
+    if ((why == NIC_OFFLOADABLE) != (offload->why == NIC_OFFLOADABLE)) {
+        nic_tally_add(offload->netdev, offload->worker,
+                      why == NIC_OFFLOADABLE ? 1 : -1);
+    }
+    offload->why = why;
+    offload->detail = detail;
+}
+
+static bool
+can_pass(enum nic_refusal why)
+{
+    return (why == NIC_TABLE_FULL || why == NIC_MTU || why == NIC_NIC_REFUSED
+            || why == NIC_PORT_STOPPED || why == NIC_SECOND_OPTION_TUPLE);
+}
+
+/* Decides when 'offload' is tried next. */
+static void
+schedule(struct nic_offload *offload, enum nic_refusal why)
+    OVS_REQ_RDLOCK(nic_ethdev_rwlock)
+{
+    struct worker *worker = &workers[offload->worker];
+    bool waits = can_pass(why);
+
+    if (waits) {
+        offload->retry_ms = MIN(MAX(2 * offload->retry_ms, RETRY_MIN_MS),
+                                RETRY_MAX_MS);
+        offload->retry_at = time_msec() + offload->retry_ms;
+    } else {
+        offload->retry_ms = 0;
+        offload->retry_at = LLONG_MAX;
+    }
+    ovs_list_remove(&offload->list_node);
+    ovs_list_push_back(waits ? &worker->waiting : &worker->settled,
+                       &offload->list_node);
+}
+
+/* Brings the NICs in line with 'offload'.  Returns false if that is not a flow
+ * of a tunnel; it has no rules then. */
+static bool
+update(struct nic_offload *offload, bool replace)
+    OVS_EXCLUDED(nic_ethdev_rwlock)
+{
+    struct nic_offload_outcome outcome;
+
+    offload->news = get_latest_news();
+    nic_offload_set_rules(offload, replace, &outcome);
+
+    ovs_rwlock_rdlock(&nic_ethdev_rwlock);
+    ovs_mutex_lock(&offload->mutex);
+    if (!offload->dead) {
+        schedule(offload, outcome.why);
+        ovs_mutex_lock(&offload->last_mutex);
+        if (offload->n_handles) {
+            set_why(offload, NIC_OFFLOADABLE, NULL);
+        } else {
+            set_why(offload, outcome.why, outcome.detail);
+        }
+        offload->eswitch = outcome.eswitch;
+        ovs_mutex_unlock(&offload->last_mutex);
+    }
+    ovs_mutex_unlock(&offload->mutex);
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
+    publish_news(outcome.news);
+    return outcome.why != NIC_NOT_TUNNEL;
+}
+
+/* Interface. */
+
+static void
+remove_offload(struct nic_offload *offload, bool *news)
+    OVS_REQ_RDLOCK(nic_ethdev_rwlock)
+{
+    ovs_mutex_lock(&offload->mutex);
+    nic_offload_remove_rules(offload, NULL, news);
+    offload->dead = true;
+    ovs_mutex_lock(&offload->last_mutex);
+    set_why(offload, NIC_NOT_TUNNEL, NULL);
+    ovs_mutex_unlock(&offload->last_mutex);
+    ovs_mutex_unlock(&offload->mutex);
+
+    ovs_list_remove(&offload->list_node);
+    ovs_mutex_lock(&offloads_mutex);
+    cmap_remove(&offloads, &offload->node,
+                hash_bytes(&offload->ufid, sizeof offload->ufid, 0));
+    ovs_mutex_unlock(&offloads_mutex);
+    ovsrcu_postpone(free_offload, offload);
+}
+
+bool
+nic_offload_put(struct netdev *netdev, const ovs_u128 *ufid,
+                const struct match *match, const struct nlattr *actions,
+                size_t actions_len, odp_port_t orig_in_port)
+{
+    struct nic_offload *offload;
+    bool known, ours;
+
+    init_workers();
+    offload = find(netdev, ufid);
+    known = offload != NULL;
+    if (!known) {
+        offload = create(netdev, ufid);
+    }
+    set_flow(offload, match, actions, actions_len, orig_in_port);
+    ours = update(offload, known);
+    if (!ours) {
+        nic_offload_del(netdev, ufid);
+    }
+    nic_offload_run();
+    return ours;
+}
+
+bool
+nic_offload_del(const struct netdev *netdev, const ovs_u128 *ufid)
+{
+    struct nic_offload *offload;
+    bool news = false;
+
+    ovs_rwlock_rdlock(&nic_ethdev_rwlock);
+    offload = find(netdev, ufid);
+    if (offload) {
+        remove_offload(offload, &news);
+    }
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
+    publish_news(news);
+    return offload != NULL;
+}
+
+bool
+nic_offload_get(const struct netdev *netdev, const ovs_u128 *ufid,
+                struct dpif_flow_stats *stats, struct dpif_flow_attrs *attrs)
+{
+    struct nic_offload *offload;
+
+    ovs_rwlock_rdlock(&nic_ethdev_rwlock);
+    offload = find(netdev, ufid);
+    if (offload) {
+        if (!ovs_mutex_trylock(&offload->mutex)) {
+            nic_offload_refresh(offload);
+            ovs_mutex_unlock(&offload->mutex);
+        }
+        ovs_mutex_lock(&offload->last_mutex);
+        *stats = offload->stats;
+        attrs->offloaded = offload->why == NIC_OFFLOADABLE;
+        attrs->dp_layer = (attrs->offloaded && !offload->partial
+                           ? "dpdk" : "ovs");
+        ovs_mutex_unlock(&offload->last_mutex);
+    }
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
+    return offload != NULL;
+}
+
+/* Removes the rules of 'offload' that are on 'netdev' or to it. */
+static void
+remove_rules(struct nic_offload *offload, const struct netdev *netdev,
+             bool *news)
+    OVS_REQ_RDLOCK(nic_ethdev_rwlock)
+{
+    ovs_mutex_lock(&offload->mutex);
+    nic_offload_remove_rules(offload, netdev, news);
+    ovs_mutex_lock(&offload->last_mutex);
+    if (!offload->n_handles && offload->why == NIC_OFFLOADABLE) {
+        set_why(offload, NIC_PORT_STOPPED, NULL);
+    }
+    ovs_mutex_unlock(&offload->last_mutex);
+    ovs_mutex_unlock(&offload->mutex);
+}
+
+/* Takes 'netdev' away, with 'flows' also the flows that come from it. */
+static void
+remove_netdev(const struct netdev *netdev, bool flows)
+{
+    struct nic_offload *offload;
+    struct nic_ethdev *ethdev;
+    bool news = false;
+
+    ovs_rwlock_wrlock(&nic_ethdev_rwlock);
+    CMAP_FOR_EACH (offload, node, &offloads) {
+        if (flows && offload->netdev == netdev) {
+            remove_offload(offload, &news);
+        } else {
+            remove_rules(offload, netdev, &news);
+        }
+    }
+    ethdev = nic_ethdev_find(netdev);
+    if (ethdev) {
+        nic_ethdev_remove(ethdev);
+    }
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
+    publish_news(true);
+}
+
+void
+nic_offload_remove_netdev(const struct netdev *netdev)
+{
+    remove_netdev(netdev, true);
+    nic_tally_remove(netdev);
+}
+
+void
+nic_offload_suspend(const struct netdev *netdev, int port_id)
+{
+    remove_netdev(netdev, false);
+    nic_base_rule_remove_all(port_id);
+}
+
+void
+nic_offload_resume(const struct netdev *netdev, int port_id)
+{
+    /* A netdev without hw-offload has none. */
+    if (ovsrcu_get(const struct netdev_flow_api *, &netdev->flow_api)) {
+        nic_ethdev_add(netdev, port_id);
+        publish_news(true);
+    }
+}
+
+/* Returns a flow of 'worker' to try now, or NULL if none is left in this
+ * run. */
+static struct nic_offload *
+next_waiting(struct worker *worker, long long int now)
+    OVS_EXCLUDED(nic_ethdev_rwlock)
+{
+    uint64_t news = get_latest_news();
+    struct nic_offload *offload = NULL;
+
+    ovs_rwlock_rdlock(&nic_ethdev_rwlock);
+    if (worker->news != news) {
+        worker->news = news;
+        ovs_list_push_back_all(&worker->waiting, &worker->settled);
+    }
+    while (!ovs_list_is_empty(&worker->waiting)) {
+        offload = CONTAINER_OF(ovs_list_pop_front(&worker->waiting),
+                               struct nic_offload, list_node);
+        ovs_list_push_back(&worker->waiting, &offload->list_node);
+        if (offload->run == worker->run) {
+            offload = NULL;
+            break;
+        }
+        offload->run = worker->run;
+        if (offload->news != news || offload->retry_at <= now) {
+            break;
+        }
+    }
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
+    return offload;
+}
+
+void
+nic_offload_run(void)
+{
+    long long int now = time_msec();
+    struct nic_offload *offload;
+    struct worker *worker;
+
+    init_workers();
+    worker = &workers[netdev_offload_thread_id()];
+    if (now < worker->next_run) {
+        return;
+    }
+    worker->next_run = now + RUN_INTERVAL_MS;
+    worker->run++;
+    while (time_msec() < now + RUN_MS
+           && (offload = next_waiting(worker, now))) {
+        COVERAGE_INC(nic_flow_retried);
+        update(offload, false);
+    }
+}
+
+void
+nic_offload_set_enabled(bool enable)
+{
+    if (enable != nic_offload_is_enabled()) {
+        atomic_store(&enabled, enable);
+        publish_news(true);
+    }
+}
+
+bool
+nic_offload_is_enabled(void)
+{
+    bool enable;
+
+    atomic_read(&enabled, &enable);
+    return enable;
+}
+
+void
+nic_offload_for_each(void (*visit)(unsigned int eswitch, enum nic_refusal why,
+                                   const char *detail, void *aux), void *aux)
+{
+    struct nic_offload *offload;
+
+    CMAP_FOR_EACH (offload, node, &offloads) {
+        unsigned int eswitch;
+        enum nic_refusal why;
+        const char *detail;
+
+        ovs_mutex_lock(&offload->last_mutex);
+        eswitch = offload->eswitch;
+        why = offload->why;
+        detail = offload->detail;
+        ovs_mutex_unlock(&offload->last_mutex);
+        if (why != NIC_NOT_TUNNEL) {
+            visit(eswitch, why, detail, aux);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef NIC_OFFLOAD_H
+#define NIC_OFFLOAD_H 1
+
+/* Flows of tunnels, and their rules in NICs
+ * =========================================
+ *
+ * Here is each datapath flow that enters or leaves a tunnel while hw-offload
+ * is on: with its rules, or with the reason why it has none.  A reason that
+ * can pass is tried again.
+ *
+ * A flow belongs to the offload thread that it came by.  Only that one changes
+ * the flow's rules, except that any thread may take away those of a port which
+ * goes.  Revalidators only read, and do not wait for a NIC that is busy with a
+ * new rule. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nic-ethdev.h"
+#include "nic-rule.h"
+#include "openvswitch/types.h"
+
+struct dpif_flow_attrs;
+struct dpif_flow_stats;
+struct match;
+struct netdev;
+struct nlattr;
+
+/* Adds the flow 'ufid' of 'netdev', or changes it: to 'match' and 'actions',
+ * both copied.  'orig_in_port' is struct offload_info's.
+ *
+ * Returns true if it is ours, be it in a NIC or not.  Otherwise returns false,
+ * and there is no flow 'ufid' here any more.  Offload threads. */
+bool nic_offload_put(struct netdev *netdev, const ovs_u128 *ufid,
+                     const struct match *match, const struct nlattr *actions,
+                     size_t actions_len, odp_port_t orig_in_port)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
+
+/* Removes the flow.  Returns false if there is none.  Offload threads. */
+bool nic_offload_del(const struct netdev *netdev, const ovs_u128 *ufid)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
+
+/* If the flow is here, returns true and fills in what flow_get() of struct
+ * netdev_flow_api does: what NICs have done for it and whether it is in one
+ * now ('offloaded'), wholly ('dp_layer' "dpdk") or so that its packets go on
+ * to software ("ovs").  Any thread. */
+bool nic_offload_get(const struct netdev *netdev, const ovs_u128 *ufid,
+                     struct dpif_flow_stats *, struct dpif_flow_attrs *)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
+
+/* Removes all flows of 'netdev', and all rules on it and to it; the flows that
+ * these belong to stay, in software.  Any thread. */
+void nic_offload_remove_netdev(const struct netdev *netdev)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
+
+/* 'netdev', DPDK's port 'port_id', is going to be stopped or reset, which
+ * takes its rules away; it has been started.  May be called with the netdev's
+ * own mutex. */
+void nic_offload_suspend(const struct netdev *netdev, int port_id)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
+void nic_offload_resume(const struct netdev *netdev, int port_id)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
+
+/* Tries again what can have become possible.  Offload threads, when idle. */
+void nic_offload_run(void)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
+
+/* other_config:encap-offload.  While off, all flows are in software.  Takes
+ * effect within a second.  Any thread. */
+void nic_offload_set_enabled(bool);
+bool nic_offload_is_enabled(void);
+
+/* Calls 'visit' for each flow.  'eswitch' is the id of the one that the flow's
+ * packets come from or go to, 0: none.  'why' is NIC_OFFLOADABLE for flows
+ * that are in a NIC, else the reason, with its 'detail' or NULL.  Any
+ * thread. */
+void nic_offload_for_each(void (*visit)(unsigned int eswitch,
+                                        enum nic_refusal why,
+                                        const char *detail, void *aux),
+                          void *aux)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
+
+#endif /* nic-offload.h */
