@@ -211,6 +211,7 @@ MULTINIC_TESTSUITE_AT = \
 	tests/multinic-testsuite.at \
 	tests/encap-check.at \
 	tests/encap-command.at \
+	tests/encap-database.at \
 	tests/encap-monitor.at \
 	tests/encap-monitor-change.at \
 	tests/encap-monitor-kernel.at \

@@ -169,10 +169,27 @@ unused_table(const struct encap_registry *registry,
     return table;
 }
 
-/* Finds the gateway of the shortest prefix in any table that is reached by
- * 'dev' and is of the family.  Returns false if there is none. */
+/* True if a route by 'device' and 'gateway' needs no "onlink". */
 static bool
-find_gateway(const char *dev, bool ipv6, struct in6_addr *gateway)
+is_next_to(const struct route_device *device, const struct in6_addr *gateway)
+{
+    const struct route_addresses *addresses = route_device_addresses(device);
+
+    for (size_t i = 0; i < addresses->n; i++) {
+        if (route_prefix_contains(&addresses->addresses[i].prefix,
+                                  addresses->addresses[i].plen, gateway)) {
+            return true;
+        }
+    }
+    return IN6_IS_ADDR_LINKLOCAL(gateway);
+}
+
+/* Finds the gateway of the shortest prefix in any table that is reached by
+ * 'dev' and is of the family, and whether its route needs "onlink".  Returns
+ * false if there is none. */
+static bool
+find_gateway(const char *dev, bool ipv6, struct in6_addr *gateway,
+             bool *onlink)
 {
     struct route_db *db = ovs_router_db();
     const struct route_fib *fib;
@@ -201,6 +218,7 @@ find_gateway(const char *dev, bool ipv6, struct in6_addr *gateway)
                                dev)) {
                     best = route->dst_plen;
                     *gateway = nexthop->gateway;
+                    *onlink = !is_next_to(nexthop->device, gateway);
                 }
             }
         }
@@ -221,6 +239,7 @@ mend_routes(const struct encap_registry *registry,
     uint32_t table = rule ? rule->table : unused_table(registry, endpoint);
     struct ds s = DS_EMPTY_INITIALIZER;
     struct in6_addr gateway;
+    bool onlink = false;
 
     if (!rule) {
         ds_put_format(&s, "%s rule add from ", ip);
@@ -228,14 +247,15 @@ mend_routes(const struct encap_registry *registry,
         ds_put_format(&s, " lookup %"PRIu32" && ", table);
     }
     ds_put_format(&s, "%s route replace default via ", ip);
-    if (find_gateway(endpoint->dev, encap_is_ipv6(&endpoint->ip), &gateway)) {
+    if (find_gateway(endpoint->dev, encap_is_ipv6(&endpoint->ip), &gateway,
+                     &onlink)) {
         ipv6_format_mapped(&gateway, &s);
     } else {
         ds_put_cstr(&s, "GATEWAY");
     }
     ds_put_cstr(&s, " dev ");
     encap_text_put_word(endpoint->dev, &s);
-    ds_put_format(&s, " table %"PRIu32, table);
+    ds_put_format(&s, "%s table %"PRIu32, onlink ? " onlink" : "", table);
     return ds_steal_cstr(&s);
 }
 

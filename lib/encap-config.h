@@ -31,6 +31,8 @@ struct encap_config_port {
     char *name;
     char *type;                 /* Of its netdev: "dpdk", "internal", ... */
     struct in6_addr pin;        /* in6addr_any: none. */
+    bool workload;              /* It is said to be that of a workload, so it
+                                 * is no uplink. */
 };
 
 struct encap_config_bridge {

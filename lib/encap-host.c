@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "encap-config.h"
 #include "hash.h"
 #include "netdev.h"
 #include "netdev-provider.h"

@@ -19,13 +19,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "encap-config.h"
 #include "nic.h"
 #include "openvswitch/hmap.h"
 #include "openvswitch/shash.h"
 
-struct encap_config;
-struct encap_config_bridge;
-struct encap_config_port;
 struct netdev;
 
 struct encap_host_port {
@@ -83,12 +81,14 @@ bool encap_host_update(struct encap_host *host);
 const struct encap_home *encap_host_find(const struct encap_host *,
                                          const struct in6_addr *ip);
 
-/* True if 'port' is an uplink of its bridge: a NIC, and not a function behind
- * one. */
+/* True if 'port' is an uplink of its bridge: a NIC, and neither a function
+ * behind one nor a workload's, which nothing but the database can tell of one
+ * end of a veth pair. */
 static inline bool
 encap_host_port_is_uplink(const struct encap_host_port *port)
 {
-    return port->nic.physical && !port->nic.representor;
+    return (port->nic.physical && !port->nic.representor
+            && !port->config->workload);
 }
 
 #endif /* encap-host.h */

@@ -91,6 +91,7 @@ bridges_equal(const struct encap_config *a, const struct encap_config *b)
         for (size_t j = 0; j < x->n_ports; j++) {
             if (strcmp(x->ports[j].name, y->ports[j].name)
                 || strcmp(x->ports[j].type, y->ports[j].type)
+                || x->ports[j].workload != y->ports[j].workload
                 || !ipv6_addr_equals(&x->ports[j].pin, &y->ports[j].pin)) {
                 return false;
             }

@@ -20,9 +20,9 @@
 #include "util.h"
 
 /* What the last configuration was made of: of Open_vSwitch external_ids what
- * matters, and the pin of each interface that has one. */
+ * matters, and the marks of each interface that has any. */
 static struct smap used_ids = SMAP_INITIALIZER(&used_ids);
-static struct smap used_pins = SMAP_INITIALIZER(&used_pins);
+static struct smap used_marks = SMAP_INITIALIZER(&used_marks);
 
 /* external_ids. */
 
@@ -71,11 +71,35 @@ is_open_vswitch_change_used(const struct ovsrec_open_vswitch *row)
     return !equal;
 }
 
+/* True if 'iface' is a workload's: so says the key by which OVN, and others
+ * who attach workloads, know them. */
+static bool
+is_workload(const struct ovsrec_interface *iface)
+{
+    return smap_get(&iface->external_ids, "iface-id") != NULL;
+}
+
+/* What of the external_ids of 'iface' matters, which the caller frees, or NULL
+ * if nothing does. */
+static char *
+get_marks(const struct ovsrec_interface *iface)
+{
+    const char *pin = smap_get_def(&iface->external_ids, "encap-ip", "");
+    bool workload = is_workload(iface);
+
+    return (*pin || workload
+            ? xasprintf("%s %s", workload ? "workload" : "", pin) : NULL);
+}
+
 static bool
 is_interface_change_used(const struct ovsrec_interface *row)
 {
-    return !nullable_string_is_equal(smap_get(&row->external_ids, "encap-ip"),
-                                     smap_get(&used_pins, row->name));
+    char *marks = get_marks(row);
+    bool equal = nullable_string_is_equal(marks,
+                                          smap_get(&used_marks, row->name));
+
+    free(marks);
+    return !equal;
 }
 
 /* Changes. */
@@ -198,7 +222,8 @@ want_local_ip(struct encap_config *config,
 
 static void
 add_port(struct encap_config_bridge *bridge, size_t *allocated,
-         const char *name, const char *type, const struct in6_addr *pin)
+         const char *name, const char *type, const struct in6_addr *pin,
+         bool workload)
 {
     if (bridge->n_ports >= *allocated) {
         bridge->ports = x2nrealloc(bridge->ports, allocated,
@@ -208,6 +233,7 @@ add_port(struct encap_config_bridge *bridge, size_t *allocated,
         .name = xstrdup(name),
         .type = xstrdup(type),
         .pin = *pin,
+        .workload = workload,
     };
 }
 
@@ -271,14 +297,16 @@ add_bridge(struct encap_config *config, const struct ovsrec_bridge *from,
             } else if (sset_add(seen, iface->name)) {
                 struct in6_addr pin = parse_pin(config, iface);
 
-                add_port(bridge, &allocated, iface->name, type, &pin);
+                add_port(bridge, &allocated, iface->name, type, &pin,
+                         is_workload(iface));
             }
         }
     }
 
     /* Each bridge has a port of its own, also if the database has not. */
     if (sset_add(seen, from->name)) {
-        add_port(bridge, &allocated, from->name, "internal", &in6addr_any);
+        add_port(bridge, &allocated, from->name, "internal", &in6addr_any,
+                 false);
     }
     qsort(bridge->ports, bridge->n_ports, sizeof *bridge->ports,
           compare_ports);
@@ -301,21 +329,22 @@ add_bridges(struct encap_config *config,
           compare_bridges);
 }
 
-/* Notes the pins of all interfaces, whether they are used or not. */
+/* Notes the marks of all interfaces, whether they are used or not. */
 static void
-note_pins(const struct ovsrec_open_vswitch *cfg)
+note_marks(const struct ovsrec_open_vswitch *cfg)
 {
-    smap_clear(&used_pins);
+    smap_clear(&used_marks);
     for (size_t i = 0; i < cfg->n_bridges; i++) {
         for (size_t j = 0; j < cfg->bridges[i]->n_ports; j++) {
             const struct ovsrec_port *port = cfg->bridges[i]->ports[j];
 
             for (size_t k = 0; k < port->n_interfaces; k++) {
                 const struct ovsrec_interface *iface = port->interfaces[k];
-                const char *pin = smap_get(&iface->external_ids, "encap-ip");
+                char *marks = get_marks(iface);
 
-                if (pin) {
-                    smap_replace(&used_pins, iface->name, pin);
+                if (marks) {
+                    smap_replace(&used_marks, iface->name, marks);
+                    free(marks);
                 }
             }
         }
@@ -363,7 +392,7 @@ encap_database_reconfigure(const struct ovsrec_open_vswitch *cfg)
 
     smap_clear(&used_ids);
     copy_used_ids(&cfg->external_ids, &used_ids);
-    note_pins(cfg);
+    note_marks(cfg);
 
     parse_ids(config, &cfg->external_ids);
     encap_config_parse_list(config, "other_config:encap-ip",

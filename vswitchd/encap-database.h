@@ -14,7 +14,7 @@
  *   Open_vSwitch other_config    encap-ip, encap-ip-default, encap-select,
  *                                encap-failover, encap-strict-rx,
  *                                encap-offload
- *   Interface external_ids       encap-ip
+ *   Interface external_ids       encap-ip, and whether there is an iface-id
  *   Interface options            local_ip of tunnels
  *   Bridge, Port, Interface      which ports there are
  *

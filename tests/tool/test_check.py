@@ -5,6 +5,7 @@ import contextlib
 import io
 import json
 import os
+import shlex
 import socket
 import tempfile
 import threading
@@ -14,6 +15,8 @@ from unittest import mock
 from ovs_multinic import check
 from ovs_multinic import database
 from ovs_multinic import main
+from ovs_multinic import steps
+from ovs_multinic import words
 
 
 class Daemon:
@@ -95,7 +98,7 @@ error: a: it is so
 warning: b: it is so
     do that
 info: %s.none: nothing was applied with this tool
-1 errors, 1 warnings
+1 error, 1 warning
 ''' % daemon.path)
         self.assertEqual(daemon.requests, [('encap/check', ['format=json'])])
 
@@ -137,3 +140,45 @@ info: %s.none: nothing was applied with this tool
             database.Vswitchd(daemon.path, 0.1).command('version')
         self.assertEqual(str(caught.exception),
                          daemon.path + ': no answer')
+
+
+class Nowhere:
+    """A host whose names are as bad as they can be."""
+
+    def __init__(self):
+        self.kernel = self.database = self
+
+    def row(self, _table, _name):
+        """Nothing is in the database."""
+
+    def addresses(self, _name):
+        """What is on each interface."""
+        return [{'address': '10.5.0.1/24'}]
+
+
+class Mends(unittest.TestCase):
+    NIC, BRIDGE = 'n;reboot', "b'$(x)"
+
+    def test_names_in_commands(self):
+        link = mock.Mock(carrier=True, mtu=1400)
+        found = list(check.of_nic(
+            steps.Port(self.NIC, self.BRIDGE),
+            {self.NIC: link, self.BRIDGE: mock.Mock(mtu=1500)}, Nowhere()))
+        self.assertEqual([shlex.split(one['mend']) for one in found], [
+            ['ovs-vsctl', 'set', 'Interface', self.BRIDGE,
+             'mtu_request=1400'],
+            ['ip', 'addr', 'del', '10.5.0.1/24', 'dev', self.NIC]])
+
+    def test_command(self):
+        self.assertEqual(check.command('apply', '--state', 'x', 'x'),
+                         'ovs-multinic apply')
+        self.assertEqual(
+            check.command('networkd', '--state', 'a b', 'x', '--sysctl', 'y',
+                          'y', '--networkd', '$c', 'z'),
+            "ovs-multinic networkd --state 'a b' --networkd '$c'")
+
+
+class Words(unittest.TestCase):
+    def test_count(self):
+        self.assertEqual([words.count(n, 'error') for n in (0, 1, 2)],
+                         ['0 errors', '1 error', '2 errors'])

@@ -25,6 +25,21 @@ class Parse(unittest.TestCase):
                      'a,10.0.0.0/31,10.0.0.1', 'a,2001:db8::/127'):
             self.assertEqual(len(endpoints.parse([word])), 1, word)
 
+    def test_gateways_outside_the_subnet(self):
+        for word, onlink in (('a,2001:db8::1/64,fe80::1', False),
+                             ('a,2001:db8::1/128,fe80::1', False),
+                             ('a,2001:db8::1/64,2001:db8::2', False),
+                             ('a,10.0.0.1/24,10.0.0.2', False),
+                             ('a,2001:db8::1/128,2001:db8:9::1', True),
+                             ('a,10.0.0.1/32,10.9.9.9', True),
+                             ('a,10.0.0.1/32,169.254.0.1', True)):
+            [(_nic, [(interface, gateway)])] = endpoints.parse([word])
+            self.assertEqual(str(gateway), word.split(',')[2])
+            self.assertEqual(endpoints.needs_onlink(interface, gateway),
+                             onlink, word)
+        # Each link has a neighbor of that name.
+        endpoints.parse(['a,10.0.0.1/32,10.9.9.9', 'b,10.0.0.2/32,10.9.9.9'])
+
     def test_refusals(self):
         for words, line in (
                 ('nic1', 'nic1: not NIC,ADDRESS/LENGTH[,GATEWAY]'),
@@ -55,7 +70,16 @@ class Parse(unittest.TestCase):
                                               ' address 10.1.2.3/24 is IPv4'),
                 ('a,10.1.2.3/24,10.1.3.1', 'a: gateway 10.1.3.1 is not in the'
                                            ' subnet of 10.1.2.3/24'),
-                ('a,10.1.2.3/32,10.1.2.4', 'a: gateway 10.1.2.4 is not in'),
+                ('a,10.1.2.3/31,10.1.2.4', 'a: gateway 10.1.2.4 is not in'),
+                ('a,2001:db8::1/64,2001:db8:1::1', 'a: gateway 2001:db8:1::1'
+                                                   ' is not in the subnet'),
+                ('a,10.1.2.3/24,169.254.0.1', 'a: gateway 169.254.0.1 is'
+                                              ' link-local'),
+                ('a,10.1.2.3/32,224.0.0.1', 'a: gateway 224.0.0.1 is'
+                                            ' multicast'),
+                ('a,10.1.2.3/32,fe80::1', 'a: gateway fe80::1 is IPv6,'),
+                ('a,2001:db8::1/64,fe80::1%a', 'a: gateway fe80::1%a is no'),
+                ('a,2001:db8::1/64,::1', 'a: gateway ::1 is loopback'),
                 ('a,10.1.2.3/24,10.1.2.3', 'a: gateway 10.1.2.3 is its own'),
                 ('a,10.1.2.3/24,10.1.2.255', 'a: gateway 10.1.2.255 is the'
                                              ' broadcast address'),

@@ -146,7 +146,7 @@ class Apply(Host):
         applied = self.shown()
         with open(self.lab.state) as stream:
             recorded = stream.read()
-        again = 'nothing to change: all 34 settings are as planned\n'
+        again = 'nothing to change: all 35 settings are as planned\n'
         self.assertEqual(self.tool('apply', *TWO), again)
         self.assertEqual(self.tool('apply', '--from-host', 'nic1', 'nic2'),
                          again)
@@ -158,7 +158,7 @@ class Apply(Host):
             self.assertEqual(stream.read(), recorded)
         self.assertIn('0 errors, 0 warnings', self.tool('check'))
 
-        self.assertIn('34 settings taken back\n', self.tool('undo'))
+        self.assertIn('35 settings taken back\n', self.tool('undo'))
         self.assert_same(before)
         self.assertFalse(os.path.exists(self.lab.state))
         self.assertIn('nothing to take back', self.tool('undo'))
@@ -215,7 +215,7 @@ class Apply(Host):
         path = os.path.join(self.lab.dir, 'plan')
         with open(path, 'w') as stream:
             stream.write(self.tool('plan', '--json', *TWO))
-        self.assertIn('34 of 34', self.tool('apply', '--plan', path))
+        self.assertIn('35 of 35', self.tool('apply', '--plan', path))
         self.assertIn('nothing to change', self.tool('apply', *TWO))
 
     def test_mtu(self):
@@ -229,10 +229,10 @@ class Apply(Host):
 
     def test_more_and_fewer_nics(self):
         self.tool('apply', *ONE)
-        self.assertIn('16 of 34 settings changed',
+        self.assertIn('16 of 35 settings changed',
                       self.tool('apply', *TWO))
         out = self.tool('apply', *ONE, status=1)
-        self.assertIn('settings that were applied are not in this plan'
+        self.assertIn(': this plan lacks 15 settings that had been applied'
                       ' ("add-br br-nic2 ', out)
 
     def test_again_after_a_restart(self):
@@ -323,7 +323,7 @@ class Undo(Host):
                      'route default via 10.1.2.253 dev br-nic2 table 102:'
                      ' left, it is not as it was set',
                      'bridge br-nic1: left, it has port more',
-                     '30 settings taken back, 4 left'):
+                     '31 settings taken back, 4 left'):
             self.assertIn(line + '\n', out)
         self.assertEqual(self.lab.vsctl('list-br'), 'br-nic1\n')
         self.assertEqual(self.lab.vsctl('list-ports', 'br-nic1'), 'more\n')
@@ -384,6 +384,69 @@ class Check(Host):
              if one['severity'] == 'error'],
             [('error', 'route add default via 10.1.2.254 dev br-nic2 src'
                        ' 10.1.2.1 table 102')])
+
+    def test_keys(self):
+        """What is wrong with keys and sysctls, and "apply" mends it."""
+        self.tool('apply', *TWO)
+        self.lab.vsctl('set', 'open', '.',
+                       'external_ids:ovn-encap-ip=10.1.1.1,10.1.2.1', '--',
+                       'remove', 'open', '.', 'external_ids',
+                       'ovn-encap-ip-default', '--', 'set', 'open', '.',
+                       'other_config:encap-ip-default=10.1.2.1')
+        self.lab.host('sysctl', '-qw', 'net.ipv4.conf.br-nic2.arp_ignore=0')
+        out = self.tool('check', status=2)
+        for line in ('external_ids:ovn-encap-ip: it is 10.1.1.1,10.1.2.1, but'
+                     ' 10.1.1.1,2001:db8:1::1,10.1.2.1 was applied',
+                     'external_ids:ovn-encap-ip-default: it is not set, but'
+                     ' 10.1.1.1 was applied',
+                     'other_config:encap-ip-default: it is 10.1.2.1, but'
+                     ' 2001:db8:1::1 was applied',
+                     'sysctl net/ipv4/conf/br-nic2/arp_ignore: it is 0, but 1'
+                     ' was applied'):
+            self.assertIn('error: %s\n    ovs-multinic apply --state %s\n' % (
+                line, self.lab.state), out)
+        self.assertNotIn('ovn-encap-type', out)
+        self.assertIn('3 of 35 settings changed',
+                      self.tool('apply'))
+        self.tool('check')
+
+    def test_both_families_have_a_default(self):
+        self.tool('apply', '--default', '2001:db8:2::1,10.1.2.1', *TWO,
+                  'nic2,2001:db8:2::1/64')
+        self.assertEqual(
+            {(one['ip'], one['default']) for one in json.loads(
+                self.lab.host(lab.TREE + '/utilities/ovs-appctl',
+                              'encap/show', 'format=json'))['endpoints']},
+            {('10.1.1.1', False), ('10.1.2.1', True),
+             ('2001:db8:1::1', False), ('2001:db8:2::1', True)})
+        self.assertEqual(self.lab.vsctl(
+            'get', 'open', '.', 'external_ids:ovn-encap-ip-default',
+            'other_config:encap-ip-default'),
+            '"2001:db8:2::1"\n"10.1.2.1"\n')
+        self.assertIn('\n0 errors, 0 warnings\n', self.tool('check'))
+
+    def test_files(self):
+        """Those of "networkd" that differ or are missing."""
+        files = os.path.join(self.lab.dir, 'a b')
+        words = ('--networkd', files, '--sysctl', files + '/sysctl')
+        again = ("    ovs-multinic networkd --state %s --networkd '%s'"
+                 " --sysctl '%s/sysctl'\n" % (self.lab.state, files, files))
+        self.tool('apply', *ONE)
+        self.assertIn('info: %s: 4 files for systemd-networkd and sysctl.d are'
+                      ' missing: ' % files, self.tool('check', *words))
+        self.tool('networkd', *words)
+        self.assertEqual([line for line in self.tool('check', *words).split(
+            '\n') if 'missing' in line or 'differs' in line], [])
+        with open(files + '/sysctl', 'a') as stream:
+            stream.write('net/ipv4/conf/br-nic1/rp_filter = 0\n')
+        out = self.tool('check', *words, status=1)
+        self.assertIn('warning: %s/sysctl: it differs from what was applied\n'
+                      % files + again, out)
+        self.assertIn('\n0 errors, 1 warning\n', out)
+        os.unlink(files + '/sysctl')
+        self.assertIn('info: %s/sysctl: 1 file for systemd-networkd and'
+                      ' sysctl.d is missing: ' % files,
+                      self.tool('check', *words))
 
     def test_mtu(self):
         self.tool('apply', *TWO)

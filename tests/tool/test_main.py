@@ -46,6 +46,22 @@ class Main(unittest.TestCase):
                  'x:y: cannot connect: Address family not supported by'
                  ' protocol'),
                 (('plan', 'a'), 1, 'a: not NIC,ADDRESS/LENGTH[,GATEWAY]'),
+                (('plan', '--encap-type', 'foo', 'a,1.2.3.4/5'), 1,
+                 '--encap-type: foo is none of geneve, vxlan'),
+                (('apply', '--encap-type', 'geneve,', 'a,1.2.3.4/5'), 1,
+                 "--encap-type: '' is none of geneve, vxlan"),
+                (('plan', '--encap-type', 'vxlan,vxlan', 'a,1.2.3.4/5'), 1,
+                 '--encap-type: vxlan is given twice'),
+                (('plan', '--devargs', 'net_af_packet0,iface=a', 'a'), 1,
+                 '--devargs: net_af_packet0,iface=a: it has neither {nic} nor'
+                 ' {pci}, which tell NICs apart'),
+                (('plan', '--devargs', '{{nic}}', 'a'), 1,
+                 '--devargs: {{nic}}: it has neither {nic} nor {pci}, which'
+                 ' tell NICs apart'),
+                (('plan', '--devargs', '{net}', 'a'), 1,
+                 '--devargs: {net} has no value here, only {nic}, {pci}'),
+                (('plan', '--devargs', '{', 'a'), 1, "--devargs: {: Single"
+                 " '{' encountered in format string"),
                 (('plan',), 1, 'no NIC is given (NIC,ADDRESS/LENGTH'
                                '[,GATEWAY], or --from-host)'),
                 (('plan', '--from-host', 'a,b'), 1,
@@ -54,6 +70,15 @@ class Main(unittest.TestCase):
                  'a: it is given twice'),
                 (('apply', '--state', '/nowhere/x', '--plan', '/x'), 1,
                  '/x: No such file or directory'),
+                (('apply', '--plan', '/x', '--mtu', '1400'), 1,
+                 '--mtu: it goes with NICs or --from-host only'),
+                (('apply', '--no-ovn'), 1,
+                 '--no-ovn: it goes with NICs or --from-host only'),
+                (('networkd', '--default', '1.2.3.4'), 1,
+                 '--default: it goes with NICs or --from-host only'),
+                (('plan', '--no-ovn', '--encap-type', 'vxlan',
+                  'a,1.2.3.4/5'), 1,
+                 '--encap-type: it is for OVN, which --no-ovn leaves out'),
                 (('apply', '--plan', '/x', 'a,1.2.3.4/5'), 1,
                  '--plan: it stands for the NICs, which are given too'),
                 (('networkd', '--remove', 'a'), 1,

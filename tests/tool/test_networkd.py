@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files for systemd-networkd, compared with systemd.network(5)."""
+import argparse
 import os
 import tempfile
 import unittest
@@ -151,6 +152,19 @@ class Files(unittest.TestCase):
                               if line.startswith('From')],
                              ['From=10.1.%s.1/32' % n])
 
+    def test_gateways_outside_the_subnet(self):
+        text = networkd.files(steps([
+            'nic1,10.1.1.1/32,10.9.9.9', 'nic1,2001:db8::1/128,2001:db8::2',
+            'nic1,2001:db8:1::1/64,fe80::1']))[
+                '05-ovs-multinic-br-nic1.network']
+        for lines in (
+                'Gateway=10.9.9.9\nGatewayOnLink=yes\n'
+                'PreferredSource=10.1.1.1\nTable=101\n',
+                'Gateway=2001:db8::2\nGatewayOnLink=yes\n'
+                'PreferredSource=2001:db8::1\nTable=101\n',
+                'Gateway=fe80::1\nPreferredSource=2001:db8:1::1\n'):
+            self.assertIn('\n[Route]\n' + lines, text)
+
     def test_router_advertisements(self):
         files = networkd.files(steps(['nic1,2001:db8::1/64']))
         self.assertNotIn('IPv6AcceptRA',
@@ -177,6 +191,23 @@ class Files(unittest.TestCase):
         self.assertEqual(str(caught.exception),
                          path + ': it is not from ovs-multinic')
         self.assertEqual(os.listdir(self.dir), [networkd.PREFIX + 'a'])
+
+    def test_one_option_of_two(self):
+        made = steps(['nic1,10.1.1.1/24'])
+        path = self.dir + '.sysctl'
+        networkd.write(made, argparse.Namespace(networkd=None, sysctl=path),
+                       self.said.append)
+        self.assertEqual(self.said, ['wrote ' + path])
+        self.said.clear()
+        networkd.write(made, argparse.Namespace(networkd=None, sysctl=None),
+                       self.said.append)
+        self.assertEqual(self.said, [])
+        networkd.write(made, argparse.Namespace(networkd=self.dir,
+                                                sysctl=None),
+                       self.said.append)
+        self.assertEqual(len(self.said), 4)
+        self.assertEqual(self.said[-1], 'the sysctls are not in these files'
+                                        ' (--sysctl FILE)')
 
     def test_sysctls(self):
         self.assertEqual(networkd.sysctl_text(

@@ -79,7 +79,8 @@ rule add pref 1001 from 2001:db8::1 lookup 101
 set Open_vSwitch . external_ids:ovn-encap-type=geneve \
 external_ids:ovn-encap-ip=10.1.1.1,2001:db8::1 \
 external_ids:ovn-encap-ip-default=10.1.1.1 \
-external_ids:ovn-bridge-datapath-type=netdev'''.split('\n'))
+external_ids:ovn-bridge-datapath-type=netdev
+set Open_vSwitch . other_config:encap-ip-default=2001:db8::1'''.split('\n'))
 
     def test_the_sample_of_the_documentation(self):
         with open(os.path.join(os.path.dirname(__file__), '../../'
@@ -105,6 +106,62 @@ external_ids:ovn-bridge-datapath-type=netdev'''.split('\n'))
                  'rule add pref 51 from 10.1.2.1 lookup 8',
                  'rule add pref 52 from 10.1.3.1 lookup 9',
                  'rule add pref 51 from 2001:db8:2::1 lookup 8')
+
+    def test_gateways_outside_the_subnet(self):
+        lines = texts(['nic1,10.1.1.1/32,10.9.9.9',
+                       'nic1,2001:db8:1::1/64,fe80::1',
+                       'nic2,2001:db8:2::1/128,2001:db8:9::9'])
+        self.assertEqual([line for line in lines if 'route' in line], [
+            'route add default via 10.9.9.9 dev br-nic1 src 10.1.1.1 onlink'
+            ' table 101',
+            'route add 2001:db8:1::/64 dev br-nic1 src 2001:db8:1::1 metric'
+            ' 1024 table 101',
+            'route add default via fe80::1 dev br-nic1 src 2001:db8:1::1'
+            ' metric 1024 table 101',
+            'route add default via 2001:db8:9::9 dev br-nic2 src'
+            ' 2001:db8:2::1 metric 1024 onlink table 102'])
+        # Configured like this, it is not the router advertisements' business.
+        self.has(lines, 'sysctl net/ipv6/conf/br-nic1/accept_ra=0',
+                 'sysctl net/ipv6/conf/br-nic2/accept_ra=0')
+
+    def test_a_link_local_gateway_says_nothing_about_other_links(self):
+        there = a_host(addresses={'eth5': [{'address': 'fe80::1/64',
+                                            'scope': 253}]})
+        words = ['nic1,2001:db8::1/64,fe80::1']
+        texts(words, there)
+        for device in 'nic1', 'br-nic1':
+            there.addresses = {device: [{'address': 'fe80::1/64',
+                                         'scope': 253}]}
+            with self.assertRaises(Failure) as caught:
+                texts(words, there)
+            self.assertEqual(str(caught.exception), 'nic1: gateway fe80::1 is'
+                             ' an address of this host (%s)' % device)
+
+    def test_a_default_for_each_family(self):
+        both = TWO + ['nic1,2001:db8::1/64', 'nic2,2001:db8:1::1/64']
+
+        def defaults(words=both, **options):
+            return [word.partition(':')[2]
+                    for line in texts(words, **options)
+                    for word in line.split() if 'encap-ip-default' in word]
+        self.assertEqual(defaults(), ['ovn-encap-ip-default=10.1.1.1',
+                                      'encap-ip-default=2001:db8::1'])
+        self.assertEqual(defaults(both[::-1]), [
+            'ovn-encap-ip-default=2001:db8:1::1',
+            'encap-ip-default=10.1.2.1'])
+        self.assertEqual(defaults(default='10.1.2.1'), [
+            'ovn-encap-ip-default=10.1.2.1', 'encap-ip-default=2001:db8::1'])
+        self.assertEqual(defaults(default='2001:DB8:1:0::1'), [
+            'ovn-encap-ip-default=2001:db8:1::1',
+            'encap-ip-default=10.1.1.1'])
+        self.assertEqual(defaults(default='10.1.2.1,2001:db8:1::1'), [
+            'ovn-encap-ip-default=10.1.2.1',
+            'encap-ip-default=2001:db8:1::1'])
+        self.assertEqual(defaults(default='10.1.2.1', ovn=False), [
+            'encap-ip-default=10.1.2.1,2001:db8::1'])
+        self.assertEqual(defaults(TWO), ['ovn-encap-ip-default=10.1.1.1'])
+        self.assertEqual(defaults(TWO, ovn=False),
+                         ['encap-ip-default=10.1.1.1'])
 
     def test_no_subnet_and_no_gateway(self):
         lines = texts(['nic1,10.1.1.1/32', 'nic2,10.1.2.1/31'])
@@ -274,8 +331,13 @@ class Refuse(unittest.TestCase):
                                     {'address': '10.9.9.9/24'}]}
         self.refuses('nic1: it has address 10.9.9.9/24 too, which would stay'
                      ' behind on the NIC', there=there)
-        self.refuses('--default: 10.1.1.9 is not in the list',
-                     default='10.1.1.9')
+        for default in '10.1.1.9', 'x':
+            self.refuses('--default: %s is not in the list' % default,
+                         default=default)
+            self.refuses('--default: %s is not in the list' % default,
+                         default='10.1.1.1,' + default)
+        self.refuses('--default: 10.1.1.1 and 10.1.2.1 are both IPv4',
+                     default='10.1.1.1,10.1.2.1')
 
     def test_routes_that_cannot_be_moved(self):
         there = a_host(addresses={'nic1': [{'address': '10.1.1.1/24'}]})
@@ -333,7 +395,7 @@ class FromHost(unittest.TestCase):
                     route(7, '0.0.0.0/0', 'nic2', via='10.1.2.254'),
                     route(254, '::/0', 'nic2', via='fe80::9')])
         words = ['nic1,10.1.1.1/24,10.1.1.254', 'nic2,10.1.2.1/24,10.1.2.254',
-                 'nic2,2001:db8::1/64']
+                 'nic2,2001:db8::1/64,fe80::9']
         there.addresses['nic2'].append({'address': '2001:db8::9/64',
                                         'lifetime': 9})     # Advertised.
         self.assertEqual(self.ask(there), (words, []))
@@ -342,6 +404,21 @@ class FromHost(unittest.TestCase):
         there.login = 'nic1'
         self.assertEqual(self.ask(there), (
             words[1:], ['nic1: left out, you are logged in through it']))
+        # What a router advertises, the kernel keeps.
+        there.routes[-1]['protocol'] = 9
+        self.assertEqual(self.ask(there, 'nic2')[0],
+                         ['nic2,10.1.2.1/24,10.1.2.254',
+                          'nic2,2001:db8::1/64'])
+
+    def test_gateways_outside_the_subnet(self):
+        there = a_host(
+            addresses={'nic1': [{'address': '10.1.1.1/32'}],
+                       'nic2': [{'address': '10.1.2.1/24'}]},
+            routes=[route(254, '0.0.0.0/0', 'nic1', via='10.9.9.9', flags=4),
+                    route(254, '0.0.0.0/0', 'nic2', via='10.9.9.8',
+                          flags=4)])
+        self.assertEqual(self.ask(there)[0], ['nic1,10.1.1.1/32,10.9.9.9',
+                                              'nic2,10.1.2.1/24'])
 
     def test_after_apply(self):
         there = a_host(

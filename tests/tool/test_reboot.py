@@ -10,6 +10,7 @@ import signal
 import subprocess
 import unittest
 
+import test_gateway
 import test_host
 from test_host import wait_for
 
@@ -103,9 +104,15 @@ class Reboot(test_host.Host):
             ''', 'sh', files)
         self.assertEqual(self.mac('br-nic1'), mac)
 
-    def test_reboot(self):
+    def test_used_host(self):
         self.used_host()
-        words = ('--from-host', 'nic1', 'nic2')
+        self.reboot('--from-host', 'nic1', 'nic2')
+
+    def test_gateways_outside_the_subnet(self):
+        self.reboot(*test_gateway.WORDS)
+
+    def reboot(self, *words):
+        """What "apply" with WORDS did comes back."""
         self.tool('apply', *words)
         files, sysctls = self.lab.dir + '/network', self.lab.dir + '/sysctl'
         self.tool('networkd', '--networkd', files, '--sysctl', sysctls)

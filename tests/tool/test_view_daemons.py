@@ -195,7 +195,7 @@ class Daemons(unittest.TestCase):
         terminal.expect(r'\Aovs-multinic')
         for size in ((1, 1), (300, 2), (2, 100), (120, 40)):
             terminal.resize(*size)
-        terminal.expect(r'^tunnel_egress_no_route +0 +4$')
+        terminal.expect(r'^tunnel_egress_no_route +translations +0 +4$')
         terminal.press('q')
         self.assertEqual(terminal.status(), 0)
 

@@ -87,7 +87,11 @@ class Scrape(unittest.TestCase):
 
     def test_others(self):
         self.assertEqual(self.value('drops_total',
-                                    reason='tunnel_egress_no_route'), 10)
+                                    reason='tunnel_egress_no_route',
+                                    counts='translations'), 10)
+        self.assertEqual(self.value('drops_total',
+                                    reason='tunnel_ingress_refused',
+                                    counts='packets'), 2)
         self.assertEqual(self.value('events_total',
                                     event='neighbor_request_sent'), 75)
         self.assertEqual(self.value('neighbor_known', ip='10.1.1.254',

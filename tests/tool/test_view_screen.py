@@ -89,7 +89,10 @@ class Sheet(unittest.TestCase):
         self.assertEqual(self.find(found, '10.1.3.1')[-3:],
                          ['has', 'a', 'link'])
         self.assertEqual(self.find(found, 'tunnel_egress_no_route'),
-                         ['tunnel_egress_no_route', '3', '10'])
+                         ['tunnel_egress_no_route', 'translations', '3',
+                          '10'])
+        self.assertEqual(self.find(found, 'tunnel_ingress_refused')[:2],
+                         ['tunnel_ingress_refused', 'packets'])
         self.assertEqual(self.find(found, 'nic2b')[:3],
                          ['nic2b', 'down', 'br-nic2'])
         self.assertIn('encap/check: 1 error, 1 warning, 1 info', found)

@@ -14,6 +14,7 @@ from ovs_multinic import login
 from ovs_multinic import signals
 from ovs_multinic import state
 from ovs_multinic.errors import Failure
+from ovs_multinic.words import count
 
 
 def add_arguments(parser):
@@ -55,8 +56,9 @@ def run(arguments):
         changed = engine.apply(steps, system, done, say)
         done.finish(steps)
     engine.speaker(sys.stdout)(
-        '%d of %d settings changed' % (changed, len(steps)) if changed
-        else 'nothing to change: all %d settings are as planned' % len(steps))
+        '%d of %s changed' % (changed, count(len(steps), 'setting'))
+        if changed else 'nothing to change: all %d settings are as planned'
+        % len(steps))
     return 0
 
 
@@ -65,9 +67,10 @@ def read_arguments(arguments):
     NICs, or None if there is neither."""
     if arguments.plan and a.given(arguments):
         raise Failure('--plan: it stands for the NICs, which are given too')
-    if arguments.plan:
-        return a.load(arguments.plan)
-    return a.parse(arguments) if a.given(arguments) else None
+    if a.given(arguments):
+        return a.parse(arguments)
+    a.refuse_options(arguments)
+    return a.load(arguments.plan) if arguments.plan else None
 
 
 def refuse_leftovers(steps, done):
@@ -76,6 +79,7 @@ def refuse_leftovers(steps, done):
     keys = {step.key() for step in steps}
     left = [step for step in done.steps() if step.key() not in keys]
     if left:
-        raise Failure('%s: %d settings that were applied are not in this plan'
-                      ' ("%s"): "ovs-multinic undo" first'
-                      % (done.path, len(left), left[0].text()))
+        raise Failure('%s: this plan lacks %s that had been applied ("%s"):'
+                      ' "ovs-multinic undo" first'
+                      % (done.path, count(len(left), 'setting'),
+                         left[0].text()))

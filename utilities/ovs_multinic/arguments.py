@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arguments that say what a plan is for, and the plan that they give."""
+import dataclasses
 import json
 import sys
 
@@ -15,6 +16,7 @@ from ovs_multinic import steps
 from ovs_multinic.errors import Failure
 
 VERSION = 1
+ENCAP_TYPES = ('geneve', 'vxlan')
 
 
 def add_arguments(parser):
@@ -22,8 +24,10 @@ def add_arguments(parser):
     default = plan.Options()
     parser.add_argument(
         'nics', metavar=endpoints.SYNTAX, nargs='*',
-        help='a NIC by name or PCI address, its address and gateway; again'
-             ' for a second address (with --from-host: just names)')
+        help='a NIC by name or PCI address, its address and the gateway of'
+             ' its subnet (that of a /32 or /128: any on the link; IPv6 also'
+             ' link-local); again for a second address (with --from-host:'
+             ' just names)')
     parser.add_argument(
         '--from-host', action='store_true',
         help='take addresses and gateways as the host has them now')
@@ -31,14 +35,15 @@ def add_arguments(parser):
         '--dpdk', action='store_true',
         help='the NICs become DPDK ports by their PCI addresses')
     parser.add_argument(
-        '--devargs', metavar='TEMPLATE',
+        '--devargs', metavar='TEMPLATE', type=devargs,
         help='the NICs become DPDK ports with these devargs, where {nic} and'
-             ' {pci} are filled in')
+             ' {pci} are filled in; one of them must be there')
     parser.add_argument(
         '--bridge', metavar='TEMPLATE', default=default.bridge,
         help='name of a bridge (default: %(default)s)')
     parser.add_argument(
-        '--mtu', type=number(68, 65535), help='MTU of the NICs')
+        '--mtu', metavar='N', type=number(68, 65535),
+        help='MTU of the NICs (default: as it is)')
     parser.add_argument(
         '--table-base', metavar='N', type=number(1, plan.MAX_TABLE),
         default=default.table_base,
@@ -52,11 +57,13 @@ def add_arguments(parser):
         help='name the endpoints in other_config, not in the external_ids'
              ' that OVN reads')
     parser.add_argument(
-        '--encap-type', metavar='TYPES', default=default.encap_type,
-        help='ovn-encap-type (default: %(default)s)')
+        '--encap-type', metavar='TYPES', type=encap_types,
+        help='ovn-encap-type: geneve, vxlan, or both with a comma (default:'
+             ' %s)' % plan.ENCAP_TYPE)
     parser.add_argument(
-        '--default', metavar='ADDRESS',
-        help='the default endpoint (default: the first)')
+        '--default', metavar='ADDRESS[,ADDRESS]',
+        help='the default endpoint, or one of each family (default: the first'
+             ' of each)')
 
 
 def number(low, high):
@@ -68,6 +75,29 @@ def number(low, high):
         return int(text)
     convert.__name__ = 'number from %d to %d' % (low, high)
     return convert
+
+
+def devargs(template):
+    """An argparse type: a template that tells NICs apart."""
+    one, other = (plan.fill('--devargs', template, nic=word, pci=word)
+                  for word in 'ab')
+    if one == other:
+        raise Failure('--devargs: %s: it has neither {nic} nor {pci}, which'
+                      ' tell NICs apart' % (template or "''"))
+    return template
+
+
+def encap_types(text):
+    """An argparse type: tunnels that both OVN and the userspace datapath
+    know."""
+    words = text.split(',')
+    for word in words:
+        if word not in ENCAP_TYPES:
+            raise Failure('--encap-type: %s is none of %s'
+                          % (word or "''", ', '.join(ENCAP_TYPES)))
+        if words.count(word) > 1:
+            raise Failure('--encap-type: %s is given twice' % word)
+    return text
 
 
 def connect(arguments):
@@ -93,6 +123,9 @@ def given(arguments):
 def parse(arguments):
     """Returns a list of endpoints.Request, or None for --from-host.  Asks
     nobody, so that bad arguments are told before anything else."""
+    if arguments.encap_type and not arguments.ovn:
+        raise Failure('--encap-type: it is for OVN, which --no-ovn leaves'
+                      ' out')
     if arguments.from_host:
         refuse_addresses(arguments.nics)
         return None
@@ -100,6 +133,15 @@ def parse(arguments):
         raise Failure('no NIC is given (%s, or --from-host)'
                       % endpoints.SYNTAX)
     return endpoints.parse(arguments.nics)
+
+
+def refuse_options(arguments):
+    """Fails if there is an option for making a plan, and none is made."""
+    for field in dataclasses.fields(plan.Options):
+        if getattr(arguments, field.name) != field.default:
+            raise Failure('--%s: it goes with NICs or --from-host only' % (
+                'no-ovn' if field.name == 'ovn'
+                else field.name.replace('_', '-')))
 
 
 def make(arguments, requests, system):
@@ -149,6 +191,7 @@ def load(path):
     """Returns the steps in a plan file; "-" is standard input."""
     try:
         if path == '-':
+            path = 'standard input'
             value = json.load(sys.stdin)
         else:
             with open(path) as stream:
@@ -156,8 +199,8 @@ def load(path):
         if value['version'] != VERSION:
             raise Failure('%s: version %s is not known'
                           % (path, value['version']))
-        return [steps.from_json(one) for one in value['steps']]
+        return steps.from_json(path, value['steps'])
     except OSError as error:
         raise Failure('%s: %s' % (path, error.strerror)) from None
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, RecursionError, TypeError, ValueError):
         raise Failure('%s: it is no plan of ovs-multinic' % path) from None

@@ -6,12 +6,14 @@ did.  Exit status: 0 nothing, 1 warnings, 2 errors, 3 it cannot ask.
 """
 import json
 import os
+import shlex
 
 from ovs_multinic import arguments as a
 from ovs_multinic import database
 from ovs_multinic import networkd
 from ovs_multinic import state
 from ovs_multinic.errors import Failure
+from ovs_multinic.words import count
 
 FAILED = 3
 SEVERITIES = ('error', 'warning', 'info')
@@ -20,10 +22,8 @@ SEVERITIES = ('error', 'warning', 'info')
 def add_arguments(parser):
     """Adds the arguments of this subcommand."""
     parser.add_argument('--json', action='store_true', help='print JSON')
-    parser.add_argument(
-        '--networkd', metavar='DIR', default=networkd.DIRECTORY,
-        help='where the files for systemd-networkd should be'
-             ' (default: %(default)s)')
+    networkd.add_directory(parser, networkd.DIRECTORY, networkd.SYSCTL,
+                           'where "networkd" wrote')
     state.add_arguments(parser)
     database.add_arguments(parser)
 
@@ -58,7 +58,8 @@ def print_findings(found):
             print('    %s' % one['mend'])
     counts = [sum(one['severity'] == severity for one in found)
               for severity in SEVERITIES[:2]]
-    print('%d errors, %d warnings' % tuple(counts))
+    print('%s, %s' % (count(counts[0], 'error'),
+                      count(counts[1], 'warning')))
 
 
 def from_vswitchd(target):
@@ -87,21 +88,29 @@ def from_host(done, system, arguments):
         return [finding('info', done.path,
                         'nothing was applied with this tool')]
     found = []
-    again = 'ovs-multinic apply'
-    if done.path != state.DEFAULT:
-        again += ' --state ' + done.path
+    again = command('apply', '--state', done.path, state.DEFAULT)
     for step in steps:
         if not step.is_set(system):
-            found.append(finding('error', step.text(),
-                                 'it was applied, but is not so now', again))
+            found += [finding('error', thing, problem, again)
+                      for thing, problem in step.differences(system)]
     links = system.kernel.links()
     for step in steps:
         if step.kind == 'port':
             found += of_nic(step, links, system)
         elif step.kind == 'rule':
             found += of_way(step, steps, system)
-    found += of_files(steps, arguments.networkd)
+    found += of_files(steps, arguments)
     return found
+
+
+def command(subcommand, *options):
+    """The command line of SUBCOMMAND with those of OPTIONS (name, value,
+    default; ...) that are not the default."""
+    words = ['ovs-multinic', subcommand]
+    for name, value, default in zip(*[iter(options)] * 3):
+        if value != default:
+            words += [name, value]
+    return shlex.join(words)
 
 
 def of_nic(port, links, system):
@@ -115,14 +124,15 @@ def of_nic(port, links, system):
         yield finding(
             'warning', port.bridge, 'its MTU is %d, that of %s is %d'
             % (bridge.mtu, port.name, mtu),
-            'ovs-vsctl set Interface %s mtu_request=%d'
-            % (port.bridge, mtu))
+            shlex.join(['ovs-vsctl', 'set', 'Interface', port.bridge,
+                        'mtu_request=%d' % mtu]))
     for address in system.kernel.addresses(port.name):
         if address.get('scope', 0) == 0:
             yield finding(
                 'warning', port.name, 'address %s is on the NIC, not on %s'
                 % (address['address'], port.bridge),
-                'ip addr del %s dev %s' % (address['address'], port.name))
+                shlex.join(['ip', 'addr', 'del', address['address'], 'dev',
+                            port.name]))
 
 
 def of_way(rule, steps, system):
@@ -136,25 +146,33 @@ def of_way(rule, steps, system):
                 yield finding(
                     'error', source, 'its packets to gateway %s go by %s, not'
                     ' by %s' % (step.via, way or 'no interface', step.device),
-                    'ip rule; ip route get %s from %s' % (step.via, source))
+                    'ip%s rule; ip route get %s from %s'
+                    % (' -6' if ':' in source else '', step.via, source))
 
 
-def of_files(steps, directory):
-    """What is wrong with the files for systemd-networkd."""
+def of_files(steps, arguments):
+    """What is wrong with the files of "networkd"."""
+    wanted = {os.path.join(arguments.networkd, name): text
+              for name, text in networkd.files(steps).items()}
+    wanted[arguments.sysctl] = networkd.sysctl_text(steps)
+    again = command('networkd', '--state', arguments.state, state.DEFAULT,
+                    '--networkd', arguments.networkd, networkd.DIRECTORY,
+                    '--sysctl', arguments.sysctl, networkd.SYSCTL)
     missing = []
-    for name, text in networkd.files(steps).items():
-        path = os.path.join(directory, name)
+    for path, text in wanted.items():
         try:
             with open(path) as stream:
                 if stream.read() != text:
                     yield finding('warning', path, 'it differs from what was'
-                                  ' applied', 'ovs-multinic networkd')
+                                  ' applied', again)
         except FileNotFoundError:
-            missing.append(name)
+            missing += [path] if text else []
         except OSError as error:
             raise Failure('%s: %s' % (path, error.strerror)) from None
     if missing:
         yield finding(
-            'info', directory, '%d files for systemd-networkd are missing:'
-            ' unless another service sets this up, it is gone after a reboot'
-            % len(missing), 'ovs-multinic networkd')
+            'info', arguments.networkd if len(missing) > 1 else missing[0],
+            '%s for systemd-networkd and sysctl.d %s missing: unless another'
+            ' service sets this up, it is gone after a reboot'
+            % (count(len(missing), 'file'),
+               'are' if len(missing) > 1 else 'is'), again)

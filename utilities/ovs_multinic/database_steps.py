@@ -29,6 +29,14 @@ class Settings(Step):
     def is_set(self, system):
         return self.before(system) == self.values
 
+    def differences(self, system):
+        for key, now in self.before(system).items():
+            if now != self.values[key]:
+                yield '%s:%s' % (self.column, key), \
+                    'it is %s, but %s was applied' % (
+                        'not set' if now is None else now or 'empty',
+                        self.values[key])
+
     def write(self, system, values):
         """Gives keys their values; None deletes a key."""
         def change(_txn):
@@ -67,6 +75,12 @@ class Dpdk(Settings):
     def is_set(self, system):
         return super().is_set(system) \
             and system.database.root.dpdk_initialized
+
+    def differences(self, system):
+        yield from super().differences(system)
+        if not system.database.root.dpdk_initialized:
+            yield 'other_config:dpdk-init', \
+                'ovs-vswitchd has not initialized DPDK: its log says why'
 
     def verify(self, system):
         if not wait_for(lambda: self.is_set(system)):

@@ -75,13 +75,34 @@ def parse_gateway(nic, interface, text):
             nic, text, gateway.version, interface, interface.version))
     if gateway == interface.ip:
         raise Failure('%s: gateway %s is its own address' % (nic, text))
-    if gateway not in interface.network:
-        raise Failure('%s: gateway %s is not in the subnet of %s'
-                      % (nic, text, interface))
     why = unusable(gateway, interface.network)
+    if why == 'link-local' and fits(interface, gateway):
+        why = None
     if why:
         raise Failure('%s: gateway %s is %s' % (nic, text, why))
+    if not fits(interface, gateway):
+        raise Failure('%s: gateway %s is not in the subnet of %s'
+                      % (nic, text, interface))
     return gateway
+
+
+def fits(interface, gateway):
+    """Whether GATEWAY can be that of INTERFACE: it is in its subnet, or
+    link-local (IPv6: RFC 4861 section 6.2.1), or INTERFACE has no subnet."""
+    return (gateway in interface.network or is_alone(interface)
+            or gateway.version == 6 and gateway.is_link_local)
+
+
+def is_alone(interface):
+    """Whether INTERFACE, a /32 or /128, has no subnet."""
+    return interface.network.prefixlen == interface.max_prefixlen
+
+
+def needs_onlink(interface, gateway):
+    """Whether the kernel takes a route by GATEWAY only if it is told that
+    this is on the link."""
+    return gateway not in interface.network and not (
+        gateway.version == 6 and gateway.is_link_local)
 
 
 def unusable(address, network):

@@ -4,6 +4,7 @@ import contextlib
 
 from ovs_multinic import signals
 from ovs_multinic.errors import Failure
+from ovs_multinic.words import count
 
 
 def speaker(stream, quiet=False):
@@ -49,8 +50,8 @@ def apply(steps, system, state, say):
 def outcome(done, problems):
     """What to say at the end of a line about a failure."""
     if problems:
-        return '%d of %d settings could not be taken back' % (
-            len(problems), len(done))
+        return '%d of %s could not be taken back' % (
+            len(problems), count(len(done), 'setting'))
     if not done:
         return 'nothing was changed'
     return 'took back all that was done'

@@ -14,6 +14,8 @@ COVERAGE = re.compile(r'(tunnel_(egress|ingress)|neighbor|encap'
                       r'|datapath_drop_tunnel)_')
 # Those of them that mean that something was not sent or not taken.
 DROP = re.compile(r'tunnel_egress_|datapath_drop_|.*_(drop|refused)')
+# Those of drops that grow when a flow is set up or revalidated.
+TRANSLATION = re.compile(r'tunnel_egress_')
 
 
 @dataclasses.dataclass
@@ -88,6 +90,12 @@ class Event:
     drop: bool
     total: int
     rate: float                 # Or None.
+
+    @property
+    def unit(self):
+        """What a drop counts."""
+        return ('translations' if TRANSLATION.match(self.name)
+                else 'packets')
 
 
 @dataclasses.dataclass

@@ -8,7 +8,7 @@ import re
 from ovs_multinic import kernel as k
 from ovs_multinic import move
 from ovs_multinic.errors import Failure
-from ovs_multinic.endpoints import Endpoint, Request
+from ovs_multinic.endpoints import Endpoint, Request, fits
 
 PCI = re.compile(r'[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]')
 UNIVERSE = 0                    # RT_SCOPE_UNIVERSE
@@ -154,15 +154,17 @@ def requests_from(host, nics, bridge_of, say):
 
 def endpoint_from(host, devices, interface):
     """The Endpoint of an address of this host: its gateway is that of the
-    table of its own rule, else of table main."""
+    table of its own rule, else of table main.  What routers advertise stays
+    the kernel's business."""
     rule = host.rule_from(interface.ip)
     tables = ([rule['table']] if rule else []) + [k.TABLE_MAIN]
     for table in tables:
         for route in host.routes_in(interface.version, table):
             if (route['dst'].endswith('/0') and route.get('device') in devices
                     and 'via' in route
-                    and ipaddress.ip_address(route['via'])
-                    in interface.network):
+                    and route.get('protocol') != move.RTPROT_RA
+                    and fits(interface,
+                             ipaddress.ip_address(route['via']))):
                 return Endpoint(interface,
                                 ipaddress.ip_address(route['via']))
     return Endpoint(interface, None)

@@ -381,6 +381,8 @@ def route_text(route):
                       ('metric', 'metric')):
         if key in route:
             words += [word, str(route[key])]
+    if route.get('flags', 0) & RTNH_F_ONLINK:
+        words.append('onlink')
     return ' '.join(words + ['table', table_text(route['table'])])
 
 

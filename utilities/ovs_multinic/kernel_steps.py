@@ -23,6 +23,11 @@ class Sysctl(Step):
     def text(self):
         return 'sysctl %s=%s' % (self.name, self.value)
 
+    def differences(self, system):
+        now = self.before(system)
+        yield 'sysctl ' + self.name, 'it is %s, but %s was applied' % (
+            'gone' if now is None else now, self.value)
+
     def before(self, system):
         try:
             with open(os.path.join(system.proc, self.name)) as stream:
@@ -203,7 +208,8 @@ def refused(address):
 
 @dataclasses.dataclass
 class Route(Step):
-    """A route of a table of ours.  METRIC is 0 for IPv4, 1024 for IPv6, what
+    """A route of a table of ours.  ONLINK: the gateway VIA is on the link,
+    though no subnet has it.  The metric is 0 for IPv4, 1024 for IPv6, what
     the kernel gives a route without one."""
 
     kind = 'route'
@@ -213,6 +219,7 @@ class Route(Step):
     device: str
     src: str
     via: str = None
+    onlink: bool = False
 
     def route(self):
         """As kernel.py has it."""
@@ -221,6 +228,7 @@ class Route(Step):
             family=family, table=self.table, dst=self.dst, device=self.device,
             via=self.via, src=self.src, metric=0 if family == 4 else 1024,
             type=k.RTN_UNICAST, protocol=k.RTPROT_STATIC,
+            flags=k.RTNH_F_ONLINK if self.onlink else 0,
             scope=k.RT_SCOPE_LINK if family == 4 and not self.via else 0)
 
     def text(self):

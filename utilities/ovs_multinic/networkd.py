@@ -23,17 +23,17 @@ PREFIX = '05-ovs-multinic-'
 HEADER = '# Written by ovs-multinic.\n'
 
 
-def add_directory(parser, directory, sysctl=None):
-    """Adds the options that name what is written."""
+def add_directory(parser, directory, sysctl=None, where='where to write'):
+    """Adds the options that name what is written, or was."""
     def default(value):
-        return '%s (default: %s)' % ('', value) if value else ''
+        return ' (default: %s)' % value if value else ''
     parser.add_argument(
         '--networkd', metavar='DIR', default=directory,
-        help='write .network files there' + default(directory))
+        help='%s .link and .network files%s' % (where, default(directory)))
     parser.add_argument(
         '--sysctl', metavar='FILE', default=sysctl,
-        help='write the sysctls there, as sysctl.d(5) has them'
-             + default(sysctl))
+        help='%s the sysctls, as sysctl.d(5) has them%s'
+             % (where, default(sysctl)))
 
 
 def add_arguments(parser):
@@ -54,10 +54,11 @@ def run(arguments):
         replace(arguments.networkd, {}, print)
         replace_sysctl(arguments.sysctl, '', print)
         return 0
-    requests = a.parse(arguments) if a.given(arguments) else None
     if a.given(arguments):
+        requests = a.parse(arguments)
         steps = a.make(arguments, requests, a.connect(arguments))
     else:
+        a.refuse_options(arguments)
         steps = state.State(arguments.state).steps()
         if not steps:
             raise Failure('no NIC is given, and %s has no plan'
@@ -68,10 +69,11 @@ def run(arguments):
 
 def write(steps, arguments, say):
     """Writes what --networkd and --sysctl name."""
-    replace(arguments.networkd, files(steps), say)
+    if arguments.networkd:
+        replace(arguments.networkd, files(steps), say)
     if arguments.sysctl:
         replace_sysctl(arguments.sysctl, sysctl_text(steps), say)
-    elif sysctl_text(steps):
+    elif arguments.networkd and sysctl_text(steps):
         say('the sysctls are not in these files (--sysctl FILE)')
 
 

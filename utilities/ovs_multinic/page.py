@@ -131,9 +131,9 @@ def rail_map(rows):
         parts.append('<h2>Ways that do not work now</h2>\n'
                      + ways_table(bad[:MAX_BAD]))
     if len(bad) > MAX_BAD:
-        parts.append('<p>%s more are among all ways.</p>\n'
+        parts.append('<p>Not shown here, but among all ways: %s.</p>\n'
                      % count(len(bad) - MAX_BAD))
-    parts.append('<details><summary>All %s ways</summary>%s</details>\n'
+    parts.append('<details><summary>All ways (%s)</summary>%s</details>\n'
                  % (count(len(rows)), ways_table(rows)))
     return ''.join(parts)
 
@@ -196,15 +196,17 @@ def events(view):
     """The section with the coverage counters."""
     rows = view.events()
     parts = ['<h2>Drops by reason</h2>\n<p class="faint">Since ovs-vswitchd'
-             ' has started.  Counters of tunnels count flows when they are'
-             ' set up or revalidated, not packets.</p>\n']
+             ' has started.  A translation is one time that a flow was set up'
+             ' or revalidated, however many packets it stands for.</p>\n']
     for drop, nothing in (True, 'No drops.'), (False, None):
         some = [row for row in rows if row.drop == drop]
         if some:
             parts.append(table(
-                ['Counter' if drop else 'Other counter', 'Total'],
-                [['<code>%s</code>' % safe(row.name), count(row.total)]
-                 for row in some], (1,)))
+                ['Counter', 'Counts', 'Total'] if drop
+                else ['Other counter', 'Total'],
+                [['<code>%s</code>' % safe(row.name)]
+                 + ([row.unit] if drop else []) + [count(row.total)]
+                 for row in some], (2 if drop else 1,)))
         elif nothing:
             parts.append('<p>%s</p>\n' % state('ok', nothing))
     return ''.join(parts)

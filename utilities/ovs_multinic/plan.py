@@ -11,10 +11,12 @@ import string
 from ovs_multinic import host as hosts
 from ovs_multinic import kernel as k
 from ovs_multinic import move
+from ovs_multinic.endpoints import needs_onlink
 from ovs_multinic.errors import Failure
 from ovs_multinic.steps import (Addresses, Bridge, Dpdk, Port, Route, Rule,
                                 Settings, Sysctl, Up)
 
+ENCAP_TYPE = 'geneve'
 MAX_NAME = 15                   # IFNAMSIZ less the final zero.
 # Above the rule for table local, below that for table main.
 MAX_PRIORITY = 32765
@@ -35,8 +37,8 @@ class Options:
     table_base: int = 101
     priority_base: int = 1001
     ovn: bool = True
-    encap_type: str = 'geneve'
-    default: str = None
+    encap_type: str = None      # ENCAP_TYPE.
+    default: str = None         # An address, or one of each family.
 
 
 # Where a NIC goes.
@@ -86,7 +88,7 @@ def make(requests, options, host):
             'dpdk-init': now if now == 'true' else 'try'}))
     for request, where in zip(requests, places):
         steps += nic_steps(request, where, numbers, host)
-    steps.append(encap_settings(requests, options, host))
+    steps += encap_settings(requests, options, host)
     return steps, notes
 
 
@@ -159,7 +161,9 @@ def refuse_unfit(request, where, host):
             if str(interface.ip) in held and device not in (nic, bridge):
                 raise Failure('%s: address %s is on %s'
                               % (nic, interface, device))
-            if gateway and str(gateway) in held:
+            # A link-local address says nothing about other links.
+            if gateway and str(gateway) in held and (
+                    not gateway.is_link_local or device in (nic, bridge)):
                 raise Failure('%s: gateway %s is an address of this host (%s)'
                               % (nic, gateway, device))
         for device in nic, bridge:
@@ -279,11 +283,11 @@ def remarks(requests, places, numbers, options, host):
                         not in (k.TABLE_LOCAL, numbers[interface.ip][1]):
                     yield ('%s: "%s" comes before its own rule'
                            % (interface.ip, rule['text']))
-    settings = encap_settings(requests, options, host)
-    now = getattr(host, settings.column)
-    for key, value in settings.values.items():
-        if now.get(key, value) != value:
-            yield '%s:%s: is %s now' % (settings.column, key, now[key])
+    for settings in encap_settings(requests, options, host):
+        now = getattr(host, settings.column)
+        for key, value in settings.values.items():
+            if now.get(key, value) != value:
+                yield '%s:%s: is %s now' % (settings.column, key, now[key])
 
 
 def covers(rule, address):
@@ -343,26 +347,58 @@ def table_routes(bridge, interface, gateway, table):
         yield Route(table, str(interface.network), bridge, source)
     if gateway:
         yield Route(table, k.default_dst(interface.version), bridge, source,
-                    str(gateway))
+                    str(gateway), needs_onlink(interface, gateway))
+
+
+def choose_defaults(requests, options):
+    """Returns the default endpoints, one of each family that there is; the
+    user's come first, so the first is that of OVN, which knows just one."""
+    endpoints = [interface.ip for request in requests
+                 for interface, _gateway in request.addresses]
+    chosen = {}
+    for word in options.default.split(',') if options.default else ():
+        found = [ip for ip in endpoints if is_address(word, ip)]
+        if not found:
+            raise Failure('--default: %s is not in the list' % word)
+        ip = found[0]
+        if ip.version in chosen:
+            raise Failure('--default: %s and %s are both IPv%d' % (
+                chosen[ip.version], ip, ip.version))
+        chosen[ip.version] = ip
+    for ip in endpoints:
+        chosen.setdefault(ip.version, ip)
+    return [str(ip) for ip in chosen.values()]
+
+
+def is_address(word, ip):
+    """Whether WORD says the address IP, however it is written."""
+    try:
+        return k.ipaddress.ip_address(word) == ip
+    except ValueError:
+        return False
 
 
 def encap_settings(requests, options, host):
-    """The step that names the endpoints to OVN, or to ovs-vswitchd alone."""
+    """Yields the steps that name the endpoints to OVN, or to ovs-vswitchd
+    alone."""
     endpoints = [str(interface.ip) for request in requests
                  for interface, _gateway in request.addresses]
-    default = options.default or endpoints[0]
-    if default not in endpoints:
-        raise Failure('--default: %s is not in the list' % default)
+    defaults = choose_defaults(requests, options)
     if not options.ovn:
-        return Settings('other_config', {
-            'encap-ip': ','.join(endpoints), 'encap-ip-default': default})
-    values = {'ovn-encap-type': options.encap_type,
+        yield Settings('other_config', {
+            'encap-ip': ','.join(endpoints),
+            'encap-ip-default': ','.join(defaults)})
+        return
+    values = {'ovn-encap-type': options.encap_type or ENCAP_TYPE,
               'ovn-encap-ip': ','.join(endpoints),
-              'ovn-encap-ip-default': default,
+              'ovn-encap-ip-default': defaults[0],
               'ovn-bridge-datapath-type': 'netdev'}
     # The form of a key with the name of this chassis wins where it is set.
     chassis = host.external_ids.get('system-id')
-    return Settings('external_ids', {
+    yield Settings('external_ids', {
         '%s-%s' % (key, chassis)
         if '%s-%s' % (key, chassis) in host.external_ids else key: value
         for key, value in values.items()})
+    if defaults[1:]:
+        # OVN takes a list there for an address that is no endpoint.
+        yield Settings('other_config', {'encap-ip-default': defaults[1]})

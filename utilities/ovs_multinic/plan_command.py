@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints what "apply" with the same arguments would set, in that order.
 
-A "+" marks what is not so now.  Nothing is changed.
+A "+" marks what is not so now.  Nothing is changed; only --networkd and
+--sysctl write files.
 """
 from ovs_multinic import arguments as a
 from ovs_multinic import database
@@ -31,8 +32,7 @@ def run(arguments):
             print('%s %s' % (' ' if is_set else '+', step.text()))
             if not is_set and step.kind == 'addresses':
                 print_moved(step.before(system))
-    if arguments.networkd:
-        networkd.write(made, arguments, a.complain)
+    networkd.write(made, arguments, a.complain)
     return 0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serve the figures of "top" to Prometheus.
+"""Serves the figures of "top" to Prometheus.
 
 Each scrape reads fresh figures.  They are for all who can reach the address,
 which is one of this host only unless --listen says otherwise.
@@ -139,9 +139,10 @@ def families(view):
     yield from nic_families(view.nics())
     events = view.events()
     yield counter('drops', 'Coverage counters of what was not sent or not '
-                  'taken.  Of "tunnel_*", flows when they are set up or '
-                  'revalidated, not packets.', ['reason'],
-                  [([row.name], row.total) for row in events if row.drop])
+                  'taken: packets, or translations, that is times that a '
+                  'flow was set up or revalidated.', ['reason', 'counts'],
+                  [([row.name, row.unit], row.total) for row in events
+                   if row.drop])
     yield counter('events', 'Other coverage counters that concern tunnels.',
                   ['event'],
                   [([row.name], row.total) for row in events

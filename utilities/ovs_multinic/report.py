@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write a page that shows endpoints and NICs.
+"""Writes a page that shows endpoints and NICs.
 
 One file of HTML without scripts, for any browser: a map of the ways from each
 local to each remote address, problems with the commands that mend them,

@@ -3,6 +3,7 @@
 import dataclasses
 
 from ovs_multinic import figures
+from ovs_multinic.words import count
 
 # How lines look, where that can be shown.
 TITLE, HEADER, BAD, PLAIN, FAINT = 'title', 'header', 'bad', 'plain', 'faint'
@@ -127,6 +128,8 @@ def nic_columns(totals):
     ]
 
 
+UNIT = Column('COUNTS', lambda row: row.unit)
+
 EVENT_COLUMNS = [
     Column('COUNTER', lambda row: safe(row.name)),
     Column('A SECOND', lambda row: number(row.rate), 0, True),
@@ -158,8 +161,8 @@ def head(view, clock, key):
             'on' if show['strict-rx'] else 'off'), PLAIN))
     counts = view.problems()
     if counts is not None:
-        found = ', '.join('%d %s%s' % (n, word, 's' * (n > 1 and
-                                                       word != 'info'))
+        found = ', '.join(count(n, word) if word != 'info'
+                          else '%d info' % n
                           for word, n in counts.items() if n)
         lines.append(('encap/check: %s' % (found or 'no problem found'),
                       BAD if counts['error'] else PLAIN))
@@ -194,7 +197,7 @@ def sheet(view, clock, width=None, key='name', backwards=False,
             lambda row: row.state == 'down')
     drops = [row for row in view.events() if row.drop]
     section(lines, [dataclasses.replace(EVENT_COLUMNS[0], title='DROPS BY'
-                                        ' REASON'), *EVENT_COLUMNS[1:]],
+                                        ' REASON'), UNIT, *EVENT_COLUMNS[1:]],
             drops, width, lambda row: bool(row.rate))
     if view.alive and not drops:
         lines += [('', PLAIN), ('no drops', PLAIN)]

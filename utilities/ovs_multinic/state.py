@@ -38,15 +38,16 @@ class State:
             if value['version'] != VERSION:
                 raise Failure('%s: version %s is not known'
                               % (path, value['version']))
-            self.plan = [steps.from_json(step) for step in value['plan']]
-            self.records = [
-                (steps.from_json(record['step']), record['before'])
-                for record in value['done']]
+            self.plan = steps.from_json(path, value['plan'])
+            self.records = list(zip(
+                steps.from_json(path, [record['step']
+                                       for record in value['done']]),
+                [record['before'] for record in value['done']]))
         except FileNotFoundError:
             pass
         except OSError as error:
             raise Failure('%s: %s' % (path, error.strerror)) from None
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, RecursionError, TypeError, ValueError):
             raise Failure('%s: it is no state file of ovs-multinic'
                           % path) from None
 

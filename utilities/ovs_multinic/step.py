@@ -9,6 +9,7 @@ before() returns: plans and the state file consist of them.
 import dataclasses
 import time
 
+from ovs_multinic import fields
 from ovs_multinic import signals
 from ovs_multinic.errors import Failure
 
@@ -54,6 +55,12 @@ class Step:
         """This step as a JSON value."""
         return {'kind': self.kind, **dataclasses.asdict(self)}
 
+    @classmethod
+    def from_json(cls, values):
+        """The step with these fields; fails with a line about one of them."""
+        fields.check_step(cls, values)
+        return cls(**values)
+
     def text(self):
         """One line about this step."""
         raise NotImplementedError
@@ -61,6 +68,11 @@ class Step:
     def is_set(self, system):
         """Whether things are as this step says."""
         raise NotImplementedError
+
+    def differences(self, system):
+        """Yields (object, problem) for each thing that is not as this step,
+        which was taken but is not set, says."""
+        yield self.text(), 'it was applied, but is not so now'
 
     def before(self, system):
         """What unset() needs to know: called before set()."""

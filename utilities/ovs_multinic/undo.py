@@ -12,6 +12,7 @@ from ovs_multinic import login
 from ovs_multinic import signals
 from ovs_multinic import state
 from ovs_multinic.errors import Failure
+from ovs_multinic.words import count
 
 
 def add_arguments(parser):
@@ -42,16 +43,16 @@ def run(arguments):
         with signals.handled():
             # From now on just what is recorded is there on purpose.
             done.finish([])
-            count, left, failed = engine.undo(
+            back, left, failed = engine.undo(
                 system, done, engine.speaker(sys.stdout, arguments.quiet))
     except signals.Interrupted as why:
-        raise Failure('%s; %d settings remain, "undo" again goes on'
-                      % (why, len(done.records))) from None
+        raise Failure('%s; undone only in part, "undo" again goes on with %s'
+                      % (why, count(len(done.records), 'setting'))) from None
     for line in left:
         say(line)
     for line in failed:
         a.complain(line)
-    say('%d settings taken back%s%s' % (
-        count, ', %d left' % len(left) if left else '',
+    say('%s taken back%s%s' % (
+        count(back, 'setting'), ', %d left' % len(left) if left else '',
         ', %d failed' % len(failed) if failed else ''))
     return 1 if failed else 0

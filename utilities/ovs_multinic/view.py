@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Watch endpoints and NICs.
+"""Shows endpoints and NICs as they are, again and again.
 
 Packets and bytes a second, tunnels, offload, drops by reason, neighbours.
 What NICs count comes from the database, where ovs-vswitchd writes it each 5
