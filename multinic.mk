@@ -51,6 +51,8 @@ lib_libopenvswitch_la_SOURCES += \
 	lib/neighbor-request.h \
 	lib/nic.c \
 	lib/nic.h \
+	lib/nic-base-flow.c \
+	lib/nic-base-flow.h \
 	lib/nic-base-rule.c \
 	lib/nic-base-rule.h \
 	lib/nic-driver.c \

@@ -4,95 +4,137 @@
 
 #include "nic-base-rule.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#ifdef DPDK_NETDEV
+#include <rte_errno.h>
+#include <rte_flow.h>
+#endif
 
-#include "hash.h"
-#include "openvswitch/hmap.h"
+#include "bitmap.h"
+#include "openvswitch/list.h"
 #include "ovs-thread.h"
 #include "util.h"
 
+/* DPDK's ports are numbered with 16 bits. */
+static unsigned long suspended[BITMAP_N_LONGS(UINT16_MAX + 1)]
+    OVS_GUARDED_BY(nic_ethdev_rwlock);
+
+#ifdef DPDK_NETDEV
 struct base_rule {
-    struct hmap_node node;      /* In 'rules', by 'rule' and 'port_id'. */
-    const struct rte_flow *rule;
+    struct ovs_list node;       /* In 'rules'. */
     uint16_t port_id;
+    struct rte_flow *flow;      /* NULL: gone.  Changes with
+                                 * 'nic_ethdev_rwlock' write-held. */
 };
 
+/* Inside 'nic_ethdev_rwlock'. */
 static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
-static struct hmap rules OVS_GUARDED_BY(mutex) = HMAP_INITIALIZER(&rules);
+static struct ovs_list rules OVS_GUARDED_BY(mutex)
+    = OVS_LIST_INITIALIZER(&rules);
 
 static struct base_rule *
-find(uint16_t port_id, const struct rte_flow *rule)
-    OVS_REQUIRES(mutex)
+base_rule_cast(struct rte_flow *handle)
 {
-    struct base_rule *base_rule;
+    return (struct base_rule *) (void *) handle;
+}
 
-    HMAP_FOR_EACH_WITH_HASH (base_rule, node, hash_pointer(rule, port_id),
-                             &rules) {
-        if (base_rule->rule == rule && base_rule->port_id == port_id) {
-            return base_rule;
+static struct rte_flow *
+add(uint16_t port_id, struct rte_flow *flow)
+{
+    struct base_rule *rule = xmalloc(sizeof *rule);
+
+    rule->port_id = port_id;
+    rule->flow = flow;
+    ovs_mutex_lock(&mutex);
+    ovs_list_push_back(&rules, &rule->node);
+    ovs_mutex_unlock(&mutex);
+    return (struct rte_flow *) (void *) rule;
+}
+
+struct rte_flow *
+nic_base_rule_create(uint16_t port_id, const struct rte_flow_attr *attr,
+                     const struct rte_flow_item *items,
+                     const struct rte_flow_action *actions,
+                     struct rte_flow_error *error)
+{
+    struct rte_flow *handle = NULL;
+
+    ovs_rwlock_rdlock(&nic_ethdev_rwlock);
+    if (bitmap_is_set(suspended, port_id)) {
+        rte_flow_error_set(error, ENODEV, RTE_FLOW_ERROR_TYPE_UNSPECIFIED,
+                           NULL, "the port is stopped");
+    } else {
+        struct rte_flow *flow = rte_flow_create(port_id, attr, items, actions,
+                                                error);
+
+        if (flow) {
+            handle = add(port_id, flow);
         }
     }
-    return NULL;
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
+    return handle;
 }
 
-static void
-forget(struct base_rule *base_rule)
-    OVS_REQUIRES(mutex)
+int
+nic_base_rule_destroy(uint16_t port_id, struct rte_flow *handle,
+                      struct rte_flow_error *error)
 {
-    hmap_remove(&rules, &base_rule->node);
-    free(base_rule);
-}
+    struct base_rule *rule = base_rule_cast(handle);
+    int retval = 0;
 
-void
-nic_base_rule_add(uint16_t port_id, const struct rte_flow *rule)
-{
-    struct base_rule *base_rule;
-
-    if (rule) {
-        base_rule = xmalloc(sizeof *base_rule);
-        base_rule->rule = rule;
-        base_rule->port_id = port_id;
+    ovs_rwlock_rdlock(&nic_ethdev_rwlock);
+    if (rule->flow) {
+        retval = rte_flow_destroy(port_id, rule->flow, error);
+    }
+    if (!retval) {
         ovs_mutex_lock(&mutex);
-        hmap_insert(&rules, &base_rule->node, hash_pointer(rule, port_id));
+        ovs_list_remove(&rule->node);
         ovs_mutex_unlock(&mutex);
+        free(rule);
     }
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
+    return retval;
 }
 
-bool
-nic_base_rule_exists(uint16_t port_id, const struct rte_flow *rule)
+int
+nic_base_rule_query(uint16_t port_id, struct rte_flow *handle,
+                    const struct rte_flow_action *action, void *data,
+                    struct rte_flow_error *error)
 {
-    bool exists;
+    struct base_rule *rule = base_rule_cast(handle);
+    int retval;
 
-    ovs_mutex_lock(&mutex);
-    exists = find(port_id, rule) != NULL;
-    ovs_mutex_unlock(&mutex);
-    return exists;
+    ovs_rwlock_rdlock(&nic_ethdev_rwlock);
+    retval = (rule->flow
+              ? rte_flow_query(port_id, rule->flow, action, data, error)
+              : rte_flow_error_set(error, ENODEV,
+                                   RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+                                   "the port was stopped"));
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
+    return retval;
 }
-
-bool
-nic_base_rule_remove(uint16_t port_id, const struct rte_flow *rule)
-{
-    struct base_rule *base_rule;
-
-    ovs_mutex_lock(&mutex);
-    base_rule = find(port_id, rule);
-    if (base_rule) {
-        forget(base_rule);
-    }
-    ovs_mutex_unlock(&mutex);
-    return base_rule != NULL;
-}
+#endif
 
 void
-nic_base_rule_remove_all(uint16_t port_id)
+nic_base_rule_suspend(uint16_t port_id)
 {
-    struct base_rule *base_rule;
+    bitmap_set1(suspended, port_id);
+#ifdef DPDK_NETDEV
+    struct base_rule *rule;
 
     ovs_mutex_lock(&mutex);
-    HMAP_FOR_EACH_SAFE (base_rule, node, &rules) {
-        if (base_rule->port_id == port_id) {
-            forget(base_rule);
+    LIST_FOR_EACH (rule, node, &rules) {
+        if (rule->port_id == port_id) {
+            rule->flow = NULL;
         }
     }
     ovs_mutex_unlock(&mutex);
+#endif
+}
+
+void
+nic_base_rule_resume(uint16_t port_id)
+{
+    bitmap_set0(suspended, port_id);
 }

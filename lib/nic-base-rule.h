@@ -3,26 +3,48 @@
 #ifndef NIC_BASE_RULE_H
 #define NIC_BASE_RULE_H 1
 
-/* Rules that the base's own offload has on ports of DPDK.
+/* Rules that the base's own offload has on ports of DPDK
+ * ======================================================
  *
  * A port that is stopped or reset loses its rules (rte_eth_dev_stop() in
- * rte_ethdev.h; mlx5 guide), while the base goes on to use their handles.  So
- * handles are noted when a rule is created, and are good for nothing once they
- * are forgotten.  Any thread. */
+ * rte_ethdev.h; mlx5 guide), while the base goes on to use their handles,
+ * which the driver may have given to other rules by then.  So the base gets
+ * handles of ours, which outlive a port's stop.
+ *
+ * Any thread. */
 
-#include <stdbool.h>
 #include <stdint.h>
 
+#include "nic-ethdev.h"
+
 struct rte_flow;
+struct rte_flow_action;
+struct rte_flow_attr;
+struct rte_flow_error;
+struct rte_flow_item;
 
-/* Notes 'rule' of port 'port_id', unless it is NULL. */
-void nic_base_rule_add(uint16_t port_id, const struct rte_flow *rule);
+/* As rte_flow_create(), rte_flow_destroy() and rte_flow_query(), for the base
+ * alone.  Handles of rules that are gone can be destroyed, with success, and
+ * not queried.  Between nic_base_rule_suspend() and _resume() a port takes no
+ * rules: ENODEV. */
+struct rte_flow *nic_base_rule_create(uint16_t port_id,
+                                      const struct rte_flow_attr *,
+                                      const struct rte_flow_item *,
+                                      const struct rte_flow_action *,
+                                      struct rte_flow_error *)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
+int nic_base_rule_destroy(uint16_t port_id, struct rte_flow *,
+                          struct rte_flow_error *)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
+int nic_base_rule_query(uint16_t port_id, struct rte_flow *,
+                        const struct rte_flow_action *, void *data,
+                        struct rte_flow_error *)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
 
-/* True if 'rule' is still there; _remove() forgets it. */
-bool nic_base_rule_exists(uint16_t port_id, const struct rte_flow *rule);
-bool nic_base_rule_remove(uint16_t port_id, const struct rte_flow *rule);
-
-/* Forgets all rules of 'port_id'. */
-void nic_base_rule_remove_all(uint16_t port_id);
+/* The rules of 'port_id' are gone or will be at once. */
+void nic_base_rule_suspend(uint16_t port_id)
+    OVS_REQ_WRLOCK(nic_ethdev_rwlock);
+void nic_base_rule_resume(uint16_t port_id)
+    OVS_REQ_WRLOCK(nic_ethdev_rwlock);
 
 #endif /* nic-base-rule.h */

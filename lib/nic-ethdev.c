@@ -46,8 +46,8 @@ forget_rules(uint16_t port_id)
             ethdev->gone = true;
         }
     }
+    nic_base_rule_suspend(port_id);
     ovs_rwlock_unlock(&nic_ethdev_rwlock);
-    nic_base_rule_remove_all(port_id);
 }
 
 static void
@@ -89,10 +89,8 @@ nic_ethdev_add(const struct netdev *netdev, int port_id)
     hmap_init(&ethdev->gates);
     get_facts(ethdev, &info);
 
-    ovs_rwlock_wrlock(&nic_ethdev_rwlock);
     ovs_assert(!nic_ethdev_find(netdev));
     hmap_insert(&ethdevs, &ethdev->node, hash_pointer(netdev, 0));
-    ovs_rwlock_unlock(&nic_ethdev_rwlock);
 }
 
 void

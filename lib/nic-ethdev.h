@@ -76,7 +76,7 @@ struct nic_handle {
 /* Lets 'netdev', DPDK's Ethernet port 'port_id', have rules; or no more: the
  * caller has removed those on it and to it. */
 void nic_ethdev_add(const struct netdev *netdev, int port_id)
-    OVS_EXCLUDED(nic_ethdev_rwlock);
+    OVS_REQ_WRLOCK(nic_ethdev_rwlock);
 void nic_ethdev_remove(struct nic_ethdev *)
     OVS_REQ_WRLOCK(nic_ethdev_rwlock);
 

@@ -13,6 +13,7 @@
 #include "netdev-provider.h"
 #include "netdev-vport.h"
 #include "netlink.h"
+#include "nic-base-flow.h"
 #include "nic-ethdev.h"
 #include "nic-offload.h"
 #include "nic-tally.h"
@@ -25,20 +26,26 @@
 /* The base's flow API. */
 #define BASE netdev_offload_dpdk
 
-/* True if the base has a rule for 'ufid'. */
-static bool
-base_has(struct netdev *netdev, const ovs_u128 *ufid)
+static int
+base_put(struct netdev *netdev, struct match *match, struct nlattr *actions,
+         size_t actions_len, const ovs_u128 *ufid, struct offload_info *info,
+         struct dpif_flow_stats *stats)
 {
-    struct dpif_flow_stats stats;
-    struct dpif_flow_attrs attrs;
+    int error = BASE.flow_put(netdev, match, actions, actions_len, ufid, info,
+                              stats);
 
-    return !BASE.flow_get(netdev, NULL, NULL, ufid, &stats, &attrs, NULL);
+    if (error) {
+        nic_base_flow_remove(netdev, ufid);
+    } else {
+        nic_base_flow_add(netdev, ufid);
+    }
+    return error;
 }
 
 static void
 base_forget(struct netdev *netdev, const ovs_u128 *ufid)
 {
-    if (base_has(netdev, ufid)) {
+    if (nic_base_flow_remove(netdev, ufid)) {
         BASE.flow_del(netdev, ufid, NULL);
     }
 }
@@ -54,12 +61,10 @@ base_mark(struct netdev *netdev, struct match *match, const ovs_u128 *ufid,
     uint64_t stub[NLA_HDRLEN / 8 + 1];
     struct ofpbuf actions;
 
-    if (!netdev_vport_is_vport_class(netdev->netdev_class)
-        && !base_has(netdev, ufid)) {
+    if (!netdev_vport_is_vport_class(netdev->netdev_class)) {
         ofpbuf_use_stack(&actions, stub, sizeof stub);
         nl_msg_put_flag(&actions, OVS_ACTION_ATTR_CT_CLEAR);
-        BASE.flow_put(netdev, match, actions.data, actions.size, ufid, info,
-                      NULL);
+        base_put(netdev, match, actions.data, actions.size, ufid, info, NULL);
     }
 }
 
@@ -73,8 +78,8 @@ flow_put(struct netdev *netdev, struct match *match, struct nlattr *actions,
 
     if (!nic_offload_put(netdev, ufid, match, actions, actions_len,
                          info->orig_in_port)) {
-        return BASE.flow_put(netdev, match, actions, actions_len, ufid, info,
-                             stats);
+        return base_put(netdev, match, actions, actions_len, ufid, info,
+                        stats);
     }
     if (nic_offload_get(netdev, ufid, &ours, &attrs)) {
         if (attrs.offloaded) {
@@ -94,6 +99,7 @@ flow_del(struct netdev *netdev, const ovs_u128 *ufid,
          struct dpif_flow_stats *stats)
 {
     if (!nic_offload_del(netdev, ufid)) {
+        nic_base_flow_remove(netdev, ufid);
         return BASE.flow_del(netdev, ufid, stats);
     }
     base_forget(netdev, ufid);
@@ -148,7 +154,9 @@ init_flow_api(struct netdev *netdev)
         return 0;
     }
     if (!error && port_id >= 0) {
+        ovs_rwlock_wrlock(&nic_ethdev_rwlock);
         nic_ethdev_add(netdev, port_id);
+        ovs_rwlock_unlock(&nic_ethdev_rwlock);
     }
     return error;
 }
@@ -157,6 +165,7 @@ static void
 uninit_flow_api(struct netdev *netdev)
 {
     nic_offload_remove_netdev(netdev);
+    nic_base_flow_remove_all(netdev);
     BASE.uninit_flow_api(netdev);
 }
 

@@ -331,12 +331,12 @@ remove_rules(struct nic_offload *offload, const struct netdev *netdev,
 /* Takes 'netdev' away, with 'flows' also the flows that come from it. */
 static void
 remove_netdev(const struct netdev *netdev, bool flows)
+    OVS_REQ_WRLOCK(nic_ethdev_rwlock)
 {
     struct nic_offload *offload;
     struct nic_ethdev *ethdev;
     bool news = false;
 
-    ovs_rwlock_wrlock(&nic_ethdev_rwlock);
     CMAP_FOR_EACH (offload, node, &offloads) {
         if (flows && offload->netdev == netdev) {
             remove_offload(offload, &news);
@@ -348,32 +348,38 @@ remove_netdev(const struct netdev *netdev, bool flows)
     if (ethdev) {
         nic_ethdev_remove(ethdev);
     }
-    ovs_rwlock_unlock(&nic_ethdev_rwlock);
     publish_news(true);
 }
 
 void
 nic_offload_remove_netdev(const struct netdev *netdev)
 {
+    ovs_rwlock_wrlock(&nic_ethdev_rwlock);
     remove_netdev(netdev, true);
     nic_tally_remove(netdev);
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
 }
 
 void
 nic_offload_suspend(const struct netdev *netdev, int port_id)
 {
+    ovs_rwlock_wrlock(&nic_ethdev_rwlock);
     remove_netdev(netdev, false);
-    nic_base_rule_remove_all(port_id);
+    nic_base_rule_suspend(port_id);
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
 }
 
 void
 nic_offload_resume(const struct netdev *netdev, int port_id)
 {
-    /* A netdev without hw-offload has none. */
+    ovs_rwlock_wrlock(&nic_ethdev_rwlock);
+    nic_base_rule_resume(port_id);
+    /* A netdev without hw-offload has no flow API. */
     if (ovsrcu_get(const struct netdev_flow_api *, &netdev->flow_api)) {
         nic_ethdev_add(netdev, port_id);
         publish_news(true);
     }
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
 }
 
 /* Returns a flow of 'worker' to try now, or NULL if none is left in this
