@@ -14,6 +14,14 @@
 
 struct miniflow;
 
+/* What a copy of the flow, in the datapath of a PMD thread, has been told of
+ * the NIC's packets. */
+struct nic_claim {
+    unsigned int pmd_id;
+    const void *copy;
+    uint64_t packets, bytes;
+};
+
 struct nic_offload {
     struct cmap_node node;      /* By 'ufid'. */
     struct ovs_list list_node;  /* In a list of its worker. */
@@ -45,6 +53,10 @@ struct nic_offload {
     /* For those who do not wait. */
     struct ovs_mutex last_mutex OVS_ACQ_AFTER(mutex);
     struct dpif_flow_stats stats OVS_GUARDED;
+    struct nic_claim *claims OVS_GUARDED;
+    size_t n_claims OVS_GUARDED;
+    uint64_t claimed_packets OVS_GUARDED;       /* By all copies ever. */
+    uint64_t claimed_bytes OVS_GUARDED;
     enum nic_refusal why OVS_GUARDED;
     const char *detail OVS_GUARDED;
     bool partial OVS_GUARDED;   /* Packets go on to software. */
@@ -58,6 +70,9 @@ struct nic_offload_outcome {
     unsigned int eswitch;       /* Of the flow's ports, 0: none. */
     bool news;                  /* For other flows. */
 };
+
+/* True if what 'why' says can change without news. */
+bool nic_offload_can_pass(enum nic_refusal why);
 
 /* Brings NICs in line with 'offload': it has a rule wherever it can, and with
  * 'replace' none of those that it had before. */

@@ -172,6 +172,13 @@ install(struct nic_offload *offload, const struct nic_rule *rule,
 
 /* Rules that they should have. */
 
+bool
+nic_offload_can_pass(enum nic_refusal why)
+{
+    return (why == NIC_TABLE_FULL || why == NIC_MTU || why == NIC_NIC_REFUSED
+            || why == NIC_PORT_STOPPED || why == NIC_SECOND_OPTION_TUPLE);
+}
+
 struct wanted {
     struct nic_resolver resolver;
     struct match match;
@@ -317,7 +324,7 @@ nic_offload_set_rules(struct nic_offload *offload, bool replace,
         if (set_rule(offload, &wanted, port, replace, outcome)) {
             wanted.netdevs[wanted.n_netdevs++]
                 = nic_resolver_netdev(&wanted.resolver, port);
-        } else {
+        } else if (!nic_offload_can_pass(missing.why)) {
             missing = *outcome;
         }
     }

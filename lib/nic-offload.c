@@ -135,6 +135,7 @@ free_offload(struct nic_offload *offload)
 {
     free_flow(offload);
     free(offload->handles);
+    free(offload->claims);
     ovs_mutex_destroy(&offload->mutex);
     ovs_mutex_destroy(&offload->last_mutex);
     free(offload);
@@ -169,20 +170,13 @@ set_why(struct nic_offload *offload, enum nic_refusal why, const char *detail)
     offload->detail = detail;
 }
 
-static bool
-can_pass(enum nic_refusal why)
-{
-    return (why == NIC_TABLE_FULL || why == NIC_MTU || why == NIC_NIC_REFUSED
-            || why == NIC_PORT_STOPPED || why == NIC_SECOND_OPTION_TUPLE);
-}
-
 /* Decides when 'offload' is tried next. */
 static void
 schedule(struct nic_offload *offload, enum nic_refusal why)
     OVS_REQ_RDLOCK(nic_ethdev_rwlock)
 {
     struct worker *worker = &workers[offload->worker];
-    bool waits = can_pass(why);
+    bool waits = nic_offload_can_pass(why);
 
     if (waits) {
         offload->retry_ms = MIN(MAX(2 * offload->retry_ms, RETRY_MIN_MS),
@@ -310,6 +304,54 @@ nic_offload_get(const struct netdev *netdev, const ovs_u128 *ufid,
     }
     ovs_rwlock_unlock(&nic_ethdev_rwlock);
     return offload != NULL;
+}
+
+static struct nic_claim *
+get_claim(struct nic_offload *offload, unsigned int pmd_id, const void *copy)
+    OVS_REQUIRES(offload->last_mutex)
+{
+    struct nic_claim *claim = NULL;
+
+    for (size_t i = 0; i < offload->n_claims; i++) {
+        if (offload->claims[i].pmd_id == pmd_id) {
+            claim = &offload->claims[i];
+        }
+    }
+    if (!claim) {
+        offload->claims = xrealloc(offload->claims, (offload->n_claims + 1)
+                                   * sizeof *offload->claims);
+        claim = &offload->claims[offload->n_claims++];
+        claim->copy = NULL;
+    }
+    if (claim->copy != copy) {
+        *claim = (struct nic_claim) { .pmd_id = pmd_id, .copy = copy };
+    }
+    return claim;
+}
+
+void
+nic_offload_claim(const struct netdev *netdev, const ovs_u128 *ufid,
+                  unsigned int pmd_id, const void *copy,
+                  struct dpif_flow_stats *stats)
+{
+    struct nic_offload *offload;
+
+    ovs_rwlock_rdlock(&nic_ethdev_rwlock);
+    offload = find(netdev, ufid);
+    if (offload) {
+        struct nic_claim *claim;
+
+        ovs_mutex_lock(&offload->last_mutex);
+        claim = get_claim(offload, pmd_id, copy);
+        claim->packets += offload->stats.n_packets - offload->claimed_packets;
+        claim->bytes += offload->stats.n_bytes - offload->claimed_bytes;
+        offload->claimed_packets = offload->stats.n_packets;
+        offload->claimed_bytes = offload->stats.n_bytes;
+        stats->n_packets = claim->packets;
+        stats->n_bytes = claim->bytes;
+        ovs_mutex_unlock(&offload->last_mutex);
+    }
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
 }
 
 /* Removes the rules of 'offload' that are on 'netdev' or to it. */

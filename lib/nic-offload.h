@@ -51,6 +51,16 @@ bool nic_offload_get(const struct netdev *netdev, const ovs_u128 *ufid,
                      struct dpif_flow_stats *, struct dpif_flow_attrs *)
     OVS_EXCLUDED(nic_ethdev_rwlock);
 
+/* Each PMD thread has a copy of the flow, of which all are told what the NIC
+ * has done, where the base would add it up again and again.  Sets packets and
+ * bytes of '*stats', from nic_offload_get(), to the share of 'copy', which
+ * 'pmd_id' has: what nobody was told before is given to whoever asks first.
+ * Any thread. */
+void nic_offload_claim(const struct netdev *netdev, const ovs_u128 *ufid,
+                       unsigned int pmd_id, const void *copy,
+                       struct dpif_flow_stats *stats)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
+
 /* Removes all flows of 'netdev', and all rules on it and to it; the flows that
  * these belong to stay, in software.  Any thread. */
 void nic_offload_remove_netdev(const struct netdev *netdev)
