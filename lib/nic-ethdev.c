@@ -15,6 +15,7 @@
 #include "nic-driver.h"
 #include "nic-eswitch.h"
 #include "odp-util.h"
+#include "openvswitch/geneve.h"
 #include "openvswitch/vlog.h"
 #include "packets.h"
 #include "util.h"
@@ -163,7 +164,7 @@ find_gate(const struct nic_ethdev *ethdev, enum nic_group group,
     return NULL;
 }
 
-/* The rule that 'rule' is for its gate: 1 for A, -1 for B, 0 for others. */
+/* What 'rule' is for its gate: 1: rule A, -1: rule B, 0: there is none. */
 static int
 gate_side(const struct nic_rule *rule, enum nic_group *group)
 {
@@ -171,6 +172,20 @@ gate_side(const struct nic_rule *rule, enum nic_group *group)
 
     *group = jump ? jump->group : rule->group;
     return jump ? 1 : rule->group != NIC_GROUP_ENTRY ? -1 : 0;
+}
+
+/* The length of the headers that packets of rule B have and software would not
+ * count.  A rule that drops does not say, and what it does not match is not
+ * known. */
+static size_t
+outer_len(const struct nic_rule *rule)
+{
+    bool ipv6 = nic_level_eth_type(&rule->match.outer) == ETH_TYPE_IPV6;
+
+    return (rule->header_len ? rule->header_len
+            : ETH_HEADER_LEN + (ipv6 ? IPV6_HEADER_LEN : IP_HEADER_LEN)
+              + UDP_HEADER_LEN + sizeof(struct genevehdr)
+              + rule->match.options_length * 4);
 }
 
 /* Adds 'handle' to the gate that it belongs to. */
@@ -195,11 +210,12 @@ enter_gate(struct nic_handle *handle, const struct nic_rule *rule, bool *news)
         gate->dst = *dst;
         hmap_insert(&ethdev->gates, &gate->node, hash_gate(group, dst));
     }
-    if (side > 0) {
+    handle->outer = side > 0;
+    if (handle->outer) {
         *news |= !gate->n_outer++;
     } else {
         gate->n_inner++;
-        handle->header_len = rule->header_len;
+        handle->header_len = outer_len(rule);
     }
     handle->gate = gate;
     ovs_mutex_unlock(&ethdev->mutex);
@@ -215,10 +231,10 @@ leave_gate(struct nic_handle *handle)
         return;
     }
     ovs_mutex_lock(&ethdev->mutex);
-    if (handle->header_len) {
-        gate->n_inner--;
-    } else {
+    if (handle->outer) {
         gate->n_outer--;
+    } else {
+        gate->n_inner--;
     }
     if (!gate->n_inner && !gate->n_outer) {
         hmap_remove(&ethdev->gates, &gate->node);
@@ -378,7 +394,7 @@ account(const struct nic_handle *handle, uint64_t packets, uint64_t bytes)
 
     if (gate) {
         ovs_mutex_lock(&ethdev->mutex);
-        if (handle->header_len) {
+        if (!handle->outer) {
             gate->inner_packets += packets;
             gate->inner_bytes += bytes;
         } else {
@@ -386,7 +402,7 @@ account(const struct nic_handle *handle, uint64_t packets, uint64_t bytes)
         }
         ovs_mutex_unlock(&ethdev->mutex);
     }
-    if (!gate || handle->header_len) {
+    if (!gate || !handle->outer) {
         nic_eswitch_count_traffic(ethdev->eswitch, gate != NULL, packets,
                                   bytes - packets * handle->header_len);
     }
@@ -426,7 +442,7 @@ nic_ethdev_get_stats(const struct nic_handle *handle, uint64_t *packets,
 {
     struct nic_gate *gate = handle->gate;
 
-    if (gate && !handle->header_len) {
+    if (gate && handle->outer) {
         ovs_mutex_lock(&handle->ethdev->mutex);
         *packets = share(handle) * gate->inner_packets;
         *bytes = share(handle) * gate->inner_bytes;

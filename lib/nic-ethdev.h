@@ -69,7 +69,8 @@ struct nic_handle {
     struct nic_context *context;
     struct nic_gate *gate;      /* Rules A and B. */
     bool option;                /* It matches one. */
-    size_t header_len;          /* Of rule B: that it removes. */
+    bool outer;                 /* Rule A. */
+    size_t header_len;          /* Of rule B: that software does not count. */
     uint64_t packets, bytes;    /* Seen by it, so far. */
 };
 
