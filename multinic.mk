@@ -7,7 +7,9 @@
 lib_libopenvswitch_la_SOURCES += \
 	lib/encap-bridge.c \
 	lib/encap-bridge.h \
+	lib/encap-check-foreign.c \
 	lib/encap-check-mtu.c \
+	lib/encap-check-neighbor.c \
 	lib/encap-check-private.h \
 	lib/encap-check-route.c \
 	lib/encap-check-sysctl.c \
@@ -25,6 +27,8 @@ lib_libopenvswitch_la_SOURCES += \
 	lib/encap-finding.h \
 	lib/encap-flow.c \
 	lib/encap-flow.h \
+	lib/encap-foreign.c \
+	lib/encap-foreign.h \
 	lib/encap-host.c \
 	lib/encap-host.h \
 	lib/encap-json.c \

@@ -119,7 +119,8 @@ tunnel_kinds(void)
 }
 
 /* The bytes that the longest of 'kinds' adds to an inner IP packet that is
- * sent from 'endpoint', and its name in '*kind'. */
+ * sent from 'endpoint', and in '*kind' what that assumes.  OVN is taken to use
+ * the endpoints that it names. */
 static int
 overhead(const struct kinds *kinds, const struct encap_endpoint *endpoint,
          const char **kind)
@@ -128,14 +129,16 @@ overhead(const struct kinds *kinds, const struct encap_endpoint *endpoint,
                                   ? IPV6_HEADER_LEN : IP_HEADER_LEN);
 
     if (kinds->geneve || !(kinds->vxlan || kinds->gre)) {
-        *kind = "Geneve";
+        bool ovn = endpoint->origins & ENCAP_ORIGIN_OVN;
+
+        *kind = ovn ? "Geneve with OVN's option" : "Geneve without options";
         return (outer + UDP_HEADER_LEN + sizeof(struct genevehdr)
-                + (endpoint->origins & ENCAP_ORIGIN_OVN ? OVN_OPTION_LEN : 0));
+                + (ovn ? OVN_OPTION_LEN : 0));
     } else if (kinds->vxlan) {
         *kind = "VXLAN";
         return outer + UDP_HEADER_LEN + sizeof(struct vxlanhdr);
     } else {
-        *kind = "GRE";
+        *kind = "GRE with a key";
         return outer + GRE_LEN;
     }
 }

@@ -227,6 +227,25 @@ find_gateway(const char *dev, bool ipv6, struct in6_addr *gateway,
     return best != INT_MAX;
 }
 
+/* The command that gives 'endpoint', which is on no bridge, a way to 'remote'
+ * by whatever bridge the user means: the default route only in a table that is
+ * for its packets alone. */
+static char *
+mend_any_nic(const struct encap_registry *registry,
+             const struct encap_endpoint *endpoint,
+             const struct in6_addr *remote)
+{
+    const char *ip = encap_is_ipv6(&endpoint->ip) ? "ip -6" : "ip";
+    const struct route_rule *rule = find_own_rule(registry, endpoint);
+    char dst[INET6_ADDRSTRLEN];
+
+    return (rule
+            ? xasprintf("%s route replace default via GATEWAY dev BRIDGE "
+                        "table %"PRIu32, ip, rule->table)
+            : xasprintf("%s route replace %s via GATEWAY dev BRIDGE", ip,
+                        ipv6_string_mapped(dst, remote)));
+}
+
 /* The commands that give 'endpoint' a rule, if it has none of its own, and a
  * way out by its own device.  A rule without a priority goes before all
  * others. */
@@ -261,14 +280,16 @@ mend_routes(const struct encap_registry *registry,
 
 /* Packets. */
 
+/* What was asked in vain is told elsewhere. */
 static void
-note_neighbor(struct ways *ways, const char *bridge,
-              const struct in6_addr *next_hop)
+note_neighbor(const struct encap_check *check, struct ways *ways,
+              const char *bridge, const struct in6_addr *next_hop)
 {
     char ip[INET6_ADDRSTRLEN];
     struct eth_addr mac;
 
-    if (!neighbor_peek(bridge, next_hop, &mac)) {
+    if (!neighbor_peek(bridge, next_hop, &mac)
+        && !encap_check_is_silent(check, bridge, next_hop)) {
         sset_add_and_free(&ways->strangers,
                           xasprintf("%s of %s",
                                     ipv6_string_mapped(ip, next_hop),
@@ -317,9 +338,9 @@ try_way(const struct encap_check *check, const struct encap_endpoint *endpoint,
         add_remote(&ways->astray, &config.ipv6_dst);
         return;
     }
-    note_neighbor(ways, bridge, (ipv6_addr_is_set(&decision.result.gateway)
-                                 ? &decision.result.gateway
-                                 : &decision.route.dst));
+    note_neighbor(check, ways, bridge,
+                  (ipv6_addr_is_set(&decision.result.gateway)
+                   ? &decision.result.gateway : &decision.route.dst));
 }
 
 /* True if packets of a tunnel with 'config' may be from 'endpoint'. */
@@ -396,7 +417,10 @@ report_ways(const struct encap_check *check,
         ds_put_format(&s, ": %s", ways->refusal);
         encap_findings_add(check->findings, ENCAP_ERROR, ip,
                            ds_steal_cstr(&s),
-                           mend_routes(check->registry, endpoint));
+                           (endpoint->any_nic
+                            ? mend_any_nic(check->registry, endpoint,
+                                           &ways->refused.first)
+                            : mend_routes(check->registry, endpoint)));
     }
     if (ways->astray.n) {
         ds_put_cstr(&s, "packets to ");
@@ -424,7 +448,7 @@ report_ways(const struct encap_check *check,
             ds_put_format(&s, " and %"PRIuSIZE" more", n - 1);
         }
         ds_put_format(&s, " %s not known: no packet was sent there lately, "
-                      "or there is no answer", n > 1 ? "are" : "is");
+                      "or there is no answer yet", n > 1 ? "are" : "is");
         encap_findings_add(check->findings, ENCAP_INFO, ip,
                            ds_steal_cstr(&s), NULL);
         free(array);

@@ -11,6 +11,7 @@
 #include "encap-conflict.h"
 #include "encap-monitor.h"
 #include "encap-text.h"
+#include "neighbor-request.h"
 #include "netdev.h"
 #include "netdev-offload.h"
 #include "netdev-provider.h"
@@ -341,9 +342,13 @@ check_offload(const struct encap_check *check)
 void
 encap_check(struct encap_findings *findings)
 {
+    size_t n_silences;
+    struct neighbor_silence *silences = neighbor_silences(&n_silences);
     const struct encap_check check = {
         .registry = encap_registry_get(),
         .config = encap_monitor_config(),
+        .silences = silences,
+        .n_silences = n_silences,
         .findings = findings,
     };
 
@@ -351,8 +356,11 @@ encap_check(struct encap_findings *findings)
     check_endpoints(&check);
     check_pins(&check);
     encap_check_routes(&check);
+    encap_check_neighbors(&check);
+    encap_check_foreign(&check);
     encap_check_mtu(&check);
     encap_check_sysctls(&check, ENCAP_CHECK_SYSCTL_DIR);
     check_offload(&check);
     encap_findings_sort(findings);
+    free(silences);
 }

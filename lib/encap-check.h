@@ -7,7 +7,8 @@
  * ========================================
  *
  * Looks at what is known already: configuration, registry, routes, the cache
- * of neighbors, netdevs and sysctls.  Nothing is sent and nothing changes.
+ * of neighbors, what was asked of them, what came in by which NIC, netdevs and
+ * sysctls.  Nothing is sent and nothing changes.
  * Documentation/encapsulation.rst lists what is looked for.  Main thread. */
 
 struct encap_findings;

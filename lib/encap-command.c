@@ -11,6 +11,7 @@
 #include "encap-endpoint.h"
 #include "encap-finding.h"
 #include "encap-flow.h"
+#include "encap-json.h"
 #include "encap-monitor.h"
 #include "encap-show.h"
 #include "encap-trace.h"
@@ -49,7 +50,7 @@ static void
 reply(struct unixctl_conn *conn, struct json *json, struct ds *text)
 {
     if (json) {
-        char *s = json_to_string(json, JSSF_SORT);
+        char *s = encap_json_to_string(json);
 
         unixctl_command_reply(conn, s);
         free(s);

@@ -9,6 +9,7 @@
 
 #include "coverage.h"
 #include "encap-endpoint.h"
+#include "encap-text.h"
 #include "hash.h"
 #include "netdev.h"
 #include "netdev-provider.h"
@@ -154,9 +155,12 @@ encap_conflict_add(const struct in6_addr *ip, struct eth_addr mac,
     news = remember(ip, mac, bridge);
     ovs_mutex_unlock(&mutex);
     if (news) {
+        char *name = encap_text_line(bridge);
+
         VLOG_WARN_RL(&rl, "%s: another host, "ETH_ADDR_FMT", claims this "
                      "address on %s", ipv6_string_mapped(text, ip),
-                     ETH_ADDR_ARGS(mac), bridge);
+                     ETH_ADDR_ARGS(mac), name);
+        free(name);
     }
 }
 

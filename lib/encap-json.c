@@ -4,6 +4,10 @@
 
 #include "encap-json.h"
 
+#include <stdlib.h>
+
+#include "encap-text.h"
+#include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "packets.h"
 #include "util.h"
@@ -45,6 +49,17 @@ void
 encap_json_put_bool(struct json *object, const char *name, bool value)
 {
     json_object_put(object, name, json_boolean_create(value));
+}
+
+char *
+encap_json_to_string(const struct json *json)
+{
+    char *raw = json_to_string(json, JSSF_SORT);
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    encap_text_put_json(raw, &s);
+    free(raw);
+    return ds_steal_cstr(&s);
 }
 
 struct json *

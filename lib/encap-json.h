@@ -27,6 +27,10 @@ void encap_json_put_known(struct json *object, const char *name,
 void encap_json_put_number(struct json *object, const char *name, uint64_t);
 void encap_json_put_bool(struct json *object, const char *name, bool);
 
+/* Returns 'json' as text, its members sorted.  The caller owns it.  It is
+ * UTF-8 even where names are not (encap_text_put_json()). */
+char *encap_json_to_string(const struct json *);
+
 /* An array of objects with name, up, eswitch and numa, for the uplinks of
  * 'endpoint', or an empty one if that is NULL.  The caller owns it. */
 struct json *encap_json_uplinks(const struct encap_registry *,

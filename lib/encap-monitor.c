@@ -12,6 +12,7 @@
 #include "encap-conflict.h"
 #include "encap-host.h"
 #include "encap-problem.h"
+#include "encap-text.h"
 #include "netdev.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/poll-loop.h"
@@ -280,6 +281,7 @@ static void
 log_state(const struct encap_endpoint *endpoint)
 {
     struct ds s = DS_EMPTY_INITIALIZER;
+    char *line;
 
     if (VLOG_DROP_INFO(&rl)) {
         return;
@@ -292,7 +294,9 @@ log_state(const struct encap_endpoint *endpoint)
         ds_put_cstr(&s, ": ");
         encap_endpoint_format_reason(endpoint, &s);
     }
-    VLOG_INFO("%s", ds_cstr(&s));
+    line = encap_text_line(ds_cstr(&s));
+    VLOG_INFO("%s", line);
+    free(line);
     ds_destroy(&s);
 }
 
@@ -313,23 +317,31 @@ log_states(const struct encap_registry *old, const struct encap_registry *new)
     }
 }
 
+/* Logs those of 'lines' that are not in 'old'. */
+static void
+log_problems(const struct sset *lines, const struct sset *old,
+             enum vlog_level level)
+{
+    const char *line;
+
+    SSET_FOR_EACH (line, lines) {
+        if (!sset_contains(old, line)) {
+            char *safe = encap_text_line(line);
+
+            VLOG_RL(&problem_rl, level, "%s", safe);
+            free(safe);
+        }
+    }
+}
+
 static void
 update_problems(const struct encap_registry *registry)
 {
     struct encap_problems found = ENCAP_PROBLEMS_INITIALIZER(&found);
-    const char *line;
 
     encap_problems_find(config, host, registry, &found);
-    SSET_FOR_EACH (line, &found.warnings) {
-        if (!sset_contains(&problems.warnings, line)) {
-            VLOG_WARN_RL(&problem_rl, "%s", line);
-        }
-    }
-    SSET_FOR_EACH (line, &found.infos) {
-        if (!sset_contains(&problems.infos, line)) {
-            VLOG_INFO_RL(&problem_rl, "%s", line);
-        }
-    }
+    log_problems(&found.warnings, &problems.warnings, VLL_WARN);
+    log_problems(&found.infos, &problems.infos, VLL_INFO);
     sset_swap(&found.warnings, &problems.warnings);
     sset_swap(&found.infos, &problems.infos);
     encap_problems_destroy(&found);

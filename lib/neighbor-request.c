@@ -26,17 +26,22 @@
 
 COVERAGE_DEFINE(neighbor_request_sent);
 COVERAGE_DEFINE(neighbor_request_held);
+COVERAGE_DEFINE(neighbor_request_confirm);
 COVERAGE_DEFINE(neighbor_data_ignored);
 COVERAGE_DEFINE(neighbor_bad_mac);
 
 /* Requests. */
 
 struct request {
-    struct hmap_node node;      /* In 'requests', by 'dev' and 'target'. */
+    struct hmap_node node;      /* In 'requests', by 'target'. */
     struct ovs_list list_node;  /* In 'by_age'. */
     char dev[IFNAMSIZ];
+    char bridge[IFNAMSIZ];
     struct in6_addr target;
-    long long int sent_ms;
+    struct in6_addr source;     /* Of the packets that last asked. */
+    long long int sent_ms;      /* The last one. */
+    unsigned int n;             /* Sent since the target was last heard... */
+    long long int since_ms;     /* ...the first of them then. */
 };
 
 static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
@@ -46,9 +51,9 @@ static struct ovs_list by_age OVS_GUARDED_BY(mutex)
     = OVS_LIST_INITIALIZER(&by_age); /* The oldest first. */
 
 static uint32_t
-hash_request(const char *dev, const struct in6_addr *target)
+hash_target(const struct in6_addr *target)
 {
-    return hash_bytes(target, sizeof *target, hash_string(dev, 0));
+    return hash_bytes(target, sizeof *target, 0);
 }
 
 static void
@@ -63,7 +68,6 @@ forget_oldest(void)
     free(request);
 }
 
-/* Forgets what holds nothing back any more. */
 static void
 forget_old(long long int now)
     OVS_REQUIRES(mutex)
@@ -72,24 +76,53 @@ forget_old(long long int now)
         const struct request *oldest
             = CONTAINER_OF(ovs_list_front(&by_age), struct request, list_node);
 
-        if (now - oldest->sent_ms < NEIGHBOR_REQUEST_INTERVAL_MS) {
+        if (now - oldest->sent_ms < NEIGHBOR_REQUEST_KEEP_MS) {
             break;
         }
         forget_oldest();
     }
 }
 
+static struct request *
+find_request(const char *dev, const struct in6_addr *target)
+    OVS_REQUIRES(mutex)
+{
+    struct request *request;
+
+    HMAP_FOR_EACH_WITH_HASH (request, node, hash_target(target), &requests) {
+        if (!strcmp(request->dev, dev)
+            && ipv6_addr_equals(&request->target, target)) {
+            return request;
+        }
+    }
+    return NULL;
+}
+
 static bool
 is_held(const char *dev, const struct in6_addr *target)
     OVS_REQUIRES(mutex)
 {
+    const struct request *request = find_request(dev, target);
+
+    return (request
+            && time_msec() - request->sent_ms < NEIGHBOR_REQUEST_INTERVAL_MS);
+}
+
+/* True if a request out of any device of 'bridge' is as young that a neighbor
+ * that is known need not be asked again. */
+static bool
+is_confirm_held(const char *bridge, const struct in6_addr *target)
+    OVS_REQUIRES(mutex)
+{
+    long long int now = time_msec();
     const struct request *request;
 
-    forget_old(time_msec());
-    HMAP_FOR_EACH_WITH_HASH (request, node, hash_request(dev, target),
-                             &requests) {
-        if (!strcmp(request->dev, dev)
-            && ipv6_addr_equals(&request->target, target)) {
+    HMAP_FOR_EACH_WITH_HASH (request, node, hash_target(target), &requests) {
+        if (!strcmp(request->bridge, bridge)
+            && ipv6_addr_equals(&request->target, target)
+            && (now - request->sent_ms
+                < (request->n < NEIGHBOR_UNANSWERED
+                   ? NEIGHBOR_REQUEST_INTERVAL_MS : NEIGHBOR_CONFIRM_MS))) {
             return true;
         }
     }
@@ -97,30 +130,42 @@ is_held(const char *dev, const struct in6_addr *target)
 }
 
 static void
-remember(const char *dev, const struct in6_addr *target)
+remember(const struct neighbor_question *question)
     OVS_REQUIRES(mutex)
 {
-    struct request *request = xmalloc(sizeof *request);
+    struct request *request;
 
-    if (hmap_count(&requests) >= NEIGHBOR_REQUEST_MAX) {
-        forget_oldest();
+    forget_old(time_msec());
+    request = find_request(question->dev, &question->target);
+    if (request) {
+        ovs_list_remove(&request->list_node);
+    } else {
+        if (hmap_count(&requests) >= NEIGHBOR_REQUEST_MAX) {
+            forget_oldest();
+        }
+        request = xzalloc(sizeof *request);
+        ovs_strlcpy(request->dev, question->dev, sizeof request->dev);
+        request->target = question->target;
+        hmap_insert(&requests, &request->node, hash_target(&request->target));
     }
-    ovs_strlcpy(request->dev, dev, sizeof request->dev);
-    request->target = *target;
+    ovs_strlcpy(request->bridge, question->bridge, sizeof request->bridge);
+    request->source = question->source;
     request->sent_ms = time_msec();
-    hmap_insert(&requests, &request->node, hash_request(dev, target));
+    if (!request->n++) {
+        request->since_ms = request->sent_ms;
+    }
     ovs_list_push_back(&by_age, &request->list_node);
 }
 
 bool
-neighbor_request_allowed(const char *dev, const struct in6_addr *target)
+neighbor_request_allowed(const struct neighbor_question *question)
 {
     bool held;
 
     ovs_mutex_lock(&mutex);
-    held = is_held(dev, target);
+    held = is_held(question->dev, &question->target);
     if (!held) {
-        remember(dev, target);
+        remember(question);
     }
     ovs_mutex_unlock(&mutex);
 
@@ -141,6 +186,107 @@ neighbor_request_due(const char *dev, const struct in6_addr *target)
     held = is_held(dev, target);
     ovs_mutex_unlock(&mutex);
     return !held;
+}
+
+/* True if nobody has confirmed 'target' for long, so that it is to be asked
+ * unless it was just now. */
+static bool
+is_doubtful(const char *bridge, const struct in6_addr *target)
+{
+    return (encap_registry_get()->n_endpoints
+            && (neighbor_peek_unconfirmed(bridge, target)
+                >= NEIGHBOR_CONFIRM_MS));
+}
+
+bool
+neighbor_confirm_allowed(const struct neighbor_question *question)
+{
+    bool held;
+
+    if (!is_doubtful(question->bridge, &question->target)) {
+        return false;
+    }
+    ovs_mutex_lock(&mutex);
+    held = is_confirm_held(question->bridge, &question->target);
+    if (!held) {
+        remember(question);
+    }
+    ovs_mutex_unlock(&mutex);
+
+    if (!held) {
+        COVERAGE_INC(neighbor_request_sent);
+        COVERAGE_INC(neighbor_request_confirm);
+    }
+    return !held;
+}
+
+bool
+neighbor_confirm_due(const char *bridge, const struct in6_addr *target)
+{
+    bool held;
+
+    if (!is_doubtful(bridge, target)) {
+        return false;
+    }
+    ovs_mutex_lock(&mutex);
+    held = is_confirm_held(bridge, target);
+    ovs_mutex_unlock(&mutex);
+    return !held;
+}
+
+/* Who does not answer. */
+
+/* Something was heard of 'target' on 'bridge'. */
+static void
+forget_unanswered(const char *bridge, const struct in6_addr *target)
+{
+    struct request *request;
+
+    ovs_mutex_lock(&mutex);
+    HMAP_FOR_EACH_WITH_HASH (request, node, hash_target(target), &requests) {
+        if (!strcmp(request->bridge, bridge)
+            && ipv6_addr_equals(&request->target, target)) {
+            request->n = 0;
+        }
+    }
+    ovs_mutex_unlock(&mutex);
+}
+
+static int
+compare_silences(const void *a_, const void *b_)
+{
+    const struct neighbor_silence *a = a_;
+    const struct neighbor_silence *b = b_;
+    int order = strcmp(a->dev, b->dev);
+
+    return order ? order : memcmp(&a->target, &b->target, sizeof a->target);
+}
+
+struct neighbor_silence *
+neighbor_silences(size_t *n)
+{
+    struct neighbor_silence *silences;
+    const struct request *request;
+
+    *n = 0;
+    ovs_mutex_lock(&mutex);
+    forget_old(time_msec());
+    silences = xmalloc((hmap_count(&requests) + 1) * sizeof *silences);
+    HMAP_FOR_EACH (request, node, &requests) {
+        if (request->n >= NEIGHBOR_UNANSWERED) {
+            struct neighbor_silence *silence = &silences[(*n)++];
+
+            ovs_strlcpy_arrays(silence->dev, request->dev);
+            ovs_strlcpy_arrays(silence->bridge, request->bridge);
+            silence->target = request->target;
+            silence->source = request->source;
+            silence->n = request->n;
+            silence->ms = time_msec() - request->since_ms;
+        }
+    }
+    ovs_mutex_unlock(&mutex);
+    qsort(silences, *n, sizeof *silences, compare_silences);
+    return silences;
 }
 
 /* Learning. */
@@ -231,12 +377,14 @@ is_bad_mac(struct eth_addr mac)
 
 bool
 neighbor_snoop(const struct flow *flow, struct flow_wildcards *wc,
-               const char *bridge, bool allow_update)
+               const char *bridge, bool allow_update,
+               struct in6_addr *confirmed)
 {
     struct eth_addr told, known;
     struct in6_addr ip;
     bool answers, is_known;
 
+    *confirmed = in6addr_any;
     if (claims_endpoint(flow, wc, &ip, &told)) {
         if (allow_update) {
             encap_conflict_add(&ip, told, bridge);
@@ -256,14 +404,28 @@ neighbor_snoop(const struct flow *flow, struct flow_wildcards *wc,
 
     answers = !tnl_neigh_snoop(flow, wc, bridge, allow_update);
     is_known = neighbor_peek(bridge, &ip, &known);
-    if (is_known && eth_addr_equals(known, told)) {
+    if (!answers && !is_known) {
         return false;
     }
-    if (!answers && is_known && allow_update) {
-        tnl_neigh_set(bridge, &ip, told);
+    if (allow_update) {
+        if (!answers) {
+            tnl_neigh_set(bridge, &ip, told);
+        }
+        forget_unanswered(bridge, &ip);
+    }
+    if ((is_known && eth_addr_equals(known, told))
+        || (!answers && allow_update)) {
+        *confirmed = ip;
         return false;
     }
-    return answers || is_known;
+    return true;
+}
+
+void
+neighbor_confirm(const char *bridge, const struct in6_addr *ip)
+{
+    neighbor_peek_confirm(bridge, ip);
+    forget_unanswered(bridge, ip);
 }
 
 static bool

@@ -12,10 +12,19 @@
  * (RFC 1122 section 2.3.2.1; RFC 4861 section 10, RETRANS_TIMER), and where
  * there are endpoints, data teaches only what ARP and ND have not.
  *
+ * An entry that is in use never ends there, though its neighbor may have got
+ * another MAC without a word.  So where there are endpoints, a neighbor that
+ * is in use and has not been heard by ARP or ND for 30 s is asked again (RFC
+ * 4861 section 10, REACHABLE_TIME; RFC 1122 section 2.3.2.1, "unicast poll",
+ * but to all, as the MAC is what is in doubt).  Until it answers packets go
+ * where they did; one that never does is asked every 30 s from then on.
+ *
  * Any thread. */
 
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "openvswitch/types.h"
 
@@ -25,17 +34,57 @@ struct netdev;
 
 #define NEIGHBOR_REQUEST_INTERVAL_MS 1000
 
-/* Requests that are remembered.  When there are more within an interval, the
- * oldest are forgotten and may be repeated early. */
+/* Requests that are remembered, and how long each after the last one to its
+ * target.  When there are more, the oldest are forgotten; only when there are
+ * as many within an interval may they be repeated early. */
 #define NEIGHBOR_REQUEST_MAX 4096
+#define NEIGHBOR_REQUEST_KEEP_MS (60 * 1000)
 
-/* True if a request for 'target' may leave by device 'dev' now; then it counts
- * as sent.  Coverage counters: neighbor_request_sent,
+/* A neighbor that is known is doubtful after so long. */
+#define NEIGHBOR_CONFIRM_MS (30 * 1000)
+
+/* So many requests without an answer are more than a loss (RFC 4861 section
+ * 10, MAX_MULTICAST_SOLICIT). */
+#define NEIGHBOR_UNANSWERED 3
+
+/* What a request asks for, on whose behalf. */
+struct neighbor_question {
+    const char *bridge;         /* Whose neighbor. */
+    const char *dev;            /* The port of 'bridge' that packets leave
+                                 * by. */
+    struct in6_addr target;     /* The neighbor. */
+    struct in6_addr source;     /* Outer source of the packets. */
+};
+
+/* True if a request may leave now, for a neighbor that is not known; then it
+ * counts as sent.  Coverage counters: neighbor_request_sent,
  * neighbor_request_held. */
-bool neighbor_request_allowed(const char *dev, const struct in6_addr *target);
+bool neighbor_request_allowed(const struct neighbor_question *);
 
 /* What neighbor_request_allowed() would return, without sending. */
 bool neighbor_request_due(const char *dev, const struct in6_addr *target);
+
+/* The same for a neighbor that is known and in use: true if it must be asked
+ * now whether it still has its MAC.  False without any endpoint in the
+ * registry: there data teaches the MAC.  Coverage counters:
+ * neighbor_request_sent, neighbor_request_confirm. */
+bool neighbor_confirm_allowed(const struct neighbor_question *);
+bool neighbor_confirm_due(const char *bridge, const struct in6_addr *target);
+
+/* A neighbor that was asked NEIGHBOR_UNANSWERED times or more, and not heard
+ * since; the last time within NEIGHBOR_REQUEST_KEEP_MS. */
+struct neighbor_silence {
+    char bridge[IFNAMSIZ];
+    char dev[IFNAMSIZ];
+    struct in6_addr target;
+    struct in6_addr source;     /* Of the packets that asked last. */
+    unsigned int n;             /* Requests... */
+    long long int ms;           /* ...since that many milliseconds. */
+};
+
+/* Returns all of them, '*n', by device and target.  The caller frees the
+ * array. */
+struct neighbor_silence *neighbor_silences(size_t *n);
 
 /* True if 'flow' is ARP for, or ND to, an endpoint, which may be the answer to
  * a request out of a device that has no address to ask from, or ARP or ND by
@@ -59,9 +108,17 @@ bool neighbor_concerns_endpoint(const struct flow *flow,
  * next packet must be translated, too: a datapath flow that is left from
  * before another MAC was learned, or before the neighbor was forgotten, would
  * keep it away from here.  True for each claim of an endpoint's address, too:
- * all of them count. */
+ * all of them count.
+ *
+ * Stores in '*confirmed' the neighbor of whom 'flow' says what is known, and
+ * for whom neighbor_confirm() is to be called when more packets of it have
+ * come, or in6addr_any. */
 bool neighbor_snoop(const struct flow *flow, struct flow_wildcards *wc,
-                    const char *bridge, bool allow_update);
+                    const char *bridge, bool allow_update,
+                    struct in6_addr *confirmed);
+
+/* 'ip' on 'bridge' has said again that its MAC is what is known. */
+void neighbor_confirm(const char *bridge, const struct in6_addr *ip);
 
 /* A data packet from 'src' with MAC 'mac' was delivered to port 'dev' of
  * 'bridge'.  Learns that if no entry for 'src' is there and 'src' is a

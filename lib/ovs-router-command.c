@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "encap-json.h"
+#include "encap-text.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "ovs-router.h"
@@ -209,7 +211,7 @@ route_lookup_command(struct unixctl_conn *conn, int argc, const char *argv[],
         reply_error(conn, "Not found", ds_steal_cstr(&s));
     } else if (args.json) {
         struct json *json = route_result_to_json(&result);
-        char *text = json_to_string(json, JSSF_SORT);
+        char *text = encap_json_to_string(json);
 
         unixctl_command_reply(conn, text);
         free(text);
@@ -219,7 +221,9 @@ route_lookup_command(struct unixctl_conn *conn, int argc, const char *argv[],
         ipv6_format_mapped(&result.src, &s);
         ds_put_cstr(&s, "\ngateway ");
         ipv6_format_mapped(&result.gateway, &s);
-        ds_put_format(&s, "\ndev %s\n", result.dev);
+        ds_put_cstr(&s, "\ndev ");
+        encap_text_put(result.dev, &s);
+        ds_put_char(&s, '\n');
         unixctl_command_reply(conn, ds_cstr(&s));
         ds_destroy(&s);
     }

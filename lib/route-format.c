@@ -6,6 +6,7 @@
 
 #include "route-lookup.h"
 
+#include "encap-text.h"
 #include "openvswitch/dynamic-string.h"
 #include "packets.h"
 #include "route-db.h"
@@ -65,8 +66,8 @@ static void
 format_nexthops(const struct route_nexthop *nexthops, size_t n, struct ds *ds)
 {
     for (size_t i = 0; i < n; i++) {
-        ds_put_format(ds, " dev %s",
-                      route_device_link(nexthops[i].device)->name);
+        ds_put_cstr(ds, " dev ");
+        encap_text_put(route_device_link(nexthops[i].device)->name, ds);
         if (ipv6_addr_is_set(&nexthops[i].gateway)) {
             ds_put_cstr(ds, " GW ");
             ipv6_format_mapped(&nexthops[i].gateway, ds);
@@ -210,10 +211,12 @@ format_selectors(const struct route_rule *rule, struct ds *ds)
     }
     format_mark(rule, ds);
     if (rule->iif[0]) {
-        ds_put_format(ds, " iif %s", rule->iif);
+        ds_put_cstr(ds, " iif ");
+        encap_text_put(rule->iif, ds);
     }
     if (rule->oif[0]) {
-        ds_put_format(ds, " oif %s", rule->oif);
+        ds_put_cstr(ds, " oif ");
+        encap_text_put(rule->oif, ds);
     }
     if (rule->l3mdev) {
         ds_put_cstr(ds, " l3mdev");

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "encap-json.h"
 #include "openvswitch/json.h"
 #include "packets.h"
 #include "route-json.h"
@@ -32,7 +33,7 @@ void
 route_output_reply(struct route_output *output, struct unixctl_conn *conn)
 {
     if (output->json) {
-        char *s = json_to_string(output->array, JSSF_SORT);
+        char *s = encap_json_to_string(output->array);
 
         unixctl_command_reply(conn, s);
         free(s);

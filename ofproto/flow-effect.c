@@ -8,27 +8,62 @@
 #include "dpif.h"
 #include "neighbor-request.h"
 #include "ofproto/ofproto-dpif-xlate-cache.h"
+#include "packets.h"
 #include "util.h"
 
 COVERAGE_DEFINE(tunnel_egress_no_neighbor);
 
 void
-flow_effect_count(void (*count)(uint64_t n_packets),
-                  const struct dpif_flow_stats *stats,
-                  struct xlate_cache *xcache)
+flow_effect_add(const struct flow_effect *effect,
+                const struct dpif_flow_stats *stats,
+                struct xlate_cache *xcache)
 {
     if (stats) {
-        count(stats->n_packets);
+        effect->cause(effect, stats->n_packets);
     }
     if (xcache) {
-        xlate_cache_add_entry(xcache, XC_COUNT)->count = count;
+        xlate_cache_add_entry(xcache, XC_EFFECT)->effect = *effect;
     }
 }
 
+static void
+confirm(const struct flow_effect *effect, uint64_t n_packets OVS_UNUSED)
+{
+    neighbor_confirm(effect->bridge, &effect->ip);
+}
+
 bool
-flow_effect_ask_neighbor(const char *dev, const struct in6_addr *target,
+flow_effect_snoop(const struct flow *flow, struct flow_wildcards *wc,
+                  const char *bridge, bool allow_update,
+                  struct xlate_cache *xcache)
+{
+    struct flow_effect effect = { .cause = confirm };
+    bool slow = neighbor_snoop(flow, wc, bridge, allow_update, &effect.ip);
+
+    if (ipv6_addr_is_set(&effect.ip)) {
+        ovs_strlcpy(effect.bridge, bridge, sizeof effect.bridge);
+        flow_effect_add(&effect, NULL, xcache);
+    }
+    return slow;
+}
+
+bool
+flow_effect_ask_neighbor(const char *bridge, const char *dev,
+                         const struct in6_addr *target,
+                         const struct in6_addr *source, bool known,
                          struct xlate_cache *xcache)
 {
+    const struct neighbor_question question = {
+        .bridge = bridge,
+        .dev = dev,
+        .target = *target,
+        .source = *source,
+    };
+
+    if (known) {
+        return neighbor_confirm_allowed(&question);
+    }
+
     COVERAGE_INC(tunnel_egress_no_neighbor);
     if (xcache) {
         struct xc_entry *entry = xlate_cache_add_entry(xcache, XC_NEIGHBOR);
@@ -37,7 +72,20 @@ flow_effect_ask_neighbor(const char *dev, const struct in6_addr *target,
                     sizeof entry->tnl_neigh_cache.br_name);
         entry->tnl_neigh_cache.d_ipv6 = *target;
     }
-    return neighbor_request_allowed(dev, target);
+    return neighbor_request_allowed(&question);
+}
+
+/* XC_NEIGHBOR has the name of the device, the base's XC_TNL_NEIGH that of the
+ * bridge. */
+static bool
+asks_again(const struct xc_entry *entry)
+{
+    const char *name = entry->tnl_neigh_cache.br_name;
+    const struct in6_addr *ip = &entry->tnl_neigh_cache.d_ipv6;
+
+    return (entry->type == XC_NEIGHBOR ? neighbor_request_due(name, ip)
+            : entry->type == XC_TNL_NEIGH ? neighbor_confirm_due(name, ip)
+            : false);
 }
 
 bool
@@ -51,9 +99,7 @@ flow_effect_asks_again(const struct xlate_cache *xcache)
     }
     entries = xcache->entries;
     XC_ENTRY_FOR_EACH (entry, &entries) {
-        if (entry->type == XC_NEIGHBOR
-            && neighbor_request_due(entry->tnl_neigh_cache.br_name,
-                                    &entry->tnl_neigh_cache.d_ipv6)) {
+        if (asks_again(entry)) {
             return true;
         }
     }

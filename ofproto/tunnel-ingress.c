@@ -4,17 +4,20 @@
 
 #include "tunnel-ingress.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "coverage.h"
 #include "encap-endpoint.h"
+#include "encap-foreign.h"
+#include "encap-text.h"
 #include "flow.h"
 #include "netdev.h"
+#include "openvswitch/dynamic-string.h"
 #include "packets.h"
 #include "tnl-ports.h"
 #include "tunnel-listener.h"
+#include "util.h"
 
 COVERAGE_DEFINE(tunnel_ingress_foreign);
 COVERAGE_DEFINE(tunnel_ingress_refused);
@@ -129,16 +132,18 @@ mask_destination(const struct flow *flow, struct flow_wildcards *wc)
 }
 
 static void
-count_taken(uint64_t n_packets)
+count_taken(const struct flow_effect *effect, uint64_t n_packets)
 {
     COVERAGE_ADD(tunnel_ingress_foreign, n_packets);
+    encap_foreign_add(&effect->ip, effect->bridge, false, n_packets);
 }
 
 static void
-count_refused(uint64_t n_packets)
+count_refused(const struct flow_effect *effect, uint64_t n_packets)
 {
     COVERAGE_ADD(tunnel_ingress_foreign, n_packets);
     COVERAGE_ADD(tunnel_ingress_refused, n_packets);
+    encap_foreign_add(&effect->ip, effect->bridge, true, n_packets);
 }
 
 /* 'ingress->port' takes a packet to 'endpoint', which is on another NIC than
@@ -148,15 +153,23 @@ judge_foreign(const struct encap_registry *registry,
               const struct encap_endpoint *endpoint, const char *bridge,
               struct tunnel_ingress *ingress)
 {
-    char ip[INET6_ADDRSTRLEN];
+    struct ds s = DS_EMPTY_INITIALIZER;
 
     ingress->refused = registry->strict_rx;
-    ingress->count = ingress->refused ? count_refused : count_taken;
-    snprintf(ingress->reason, sizeof ingress->reason,
-             "%s is the endpoint of %s, not of %s: %s",
-             ipv6_string_mapped(ip, &endpoint->ip),
-             endpoint->bridge ? endpoint->bridge : endpoint->dev, bridge,
-             ingress->refused ? "refused (encap-strict-rx)" : "taken");
+    ingress->effect.cause = ingress->refused ? count_refused : count_taken;
+    ingress->effect.ip = endpoint->ip;
+    ovs_strlcpy(ingress->effect.bridge, bridge,
+                sizeof ingress->effect.bridge);
+
+    ipv6_format_mapped(&endpoint->ip, &s);
+    ds_put_cstr(&s, " is the endpoint of ");
+    encap_text_put(endpoint->bridge ? endpoint->bridge : endpoint->dev, &s);
+    ds_put_cstr(&s, ", not of ");
+    encap_text_put(bridge, &s);
+    ds_put_format(&s, ": %s", (ingress->refused ? "refused (encap-strict-rx)"
+                               : "taken"));
+    ovs_strlcpy(ingress->reason, ds_cstr(&s), sizeof ingress->reason);
+    ds_destroy(&s);
     if (ingress->refused) {
         ingress->port = ODPP_NONE;
     }

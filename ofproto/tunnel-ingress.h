@@ -23,10 +23,12 @@
  *     tunnel_ingress_foreign    came in by a NIC that does not own their
  *                               destination
  *     tunnel_ingress_refused    those of them that were dropped for it
- */
+ *
+ * The same packets are counted for encap/check (encap-foreign.h). */
 
 #include <stdbool.h>
 
+#include "flow-effect.h"
 #include "odp-util.h"
 
 struct flow;
@@ -38,10 +40,10 @@ struct tunnel_ingress {
                                  * no tunnel packet for this host. */
     bool refused;               /* It is one but must be dropped; 'port' is
                                  * ODPP_NONE. */
-    void (*count)(uint64_t n_packets); /* For packets that came in by a NIC
-                                        * that does not own their destination;
-                                        * else NULL. */
-    char reason[160];           /* If 'count': what is wrong, one line. */
+    struct flow_effect effect;  /* For packets that came in by a NIC that does
+                                 * not own their destination; 'cause' is else
+                                 * NULL. */
+    char reason[160];           /* If that is set: what is wrong, one line. */
 };
 
 /* True if packets to port 'dev', which has no addresses, may be tunnel packets

@@ -4,10 +4,12 @@
 
 #include "tunnel-port.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmap.h"
 #include "coverage.h"
+#include "encap-text.h"
 #include "hash.h"
 #include "netdev.h"
 #include "openvswitch/dynamic-string.h"
@@ -99,11 +101,11 @@ tunnel_port_ingress(const struct xlate_in *xin)
             ? &xin->frozen_state->xport_uuid : &xin->xport_uuid);
 }
 
-const struct ofport_dpif *
-tunnel_port_route(const struct flow *flow, const struct netdev *tunnel,
-                  const struct netdev *ingress, struct flow_wildcards *wc,
-                  struct in6_addr *next_hop, struct in6_addr *src,
-                  struct ds *text)
+/* tunnel_port_route(), with names in 'text' as they are. */
+static const struct ofport_dpif *
+find_route(const struct flow *flow, const struct netdev *tunnel,
+           const struct netdev *ingress, struct flow_wildcards *wc,
+           struct in6_addr *next_hop, struct in6_addr *src, struct ds *text)
 {
     const struct netdev_tunnel_config *config
         = netdev_get_tunnel_config(tunnel);
@@ -130,5 +132,24 @@ tunnel_port_route(const struct flow *flow, const struct netdev *tunnel,
     }
     *next_hop = egress.next_hop;
     *src = egress.src;
+    return ofport;
+}
+
+const struct ofport_dpif *
+tunnel_port_route(const struct flow *flow, const struct netdev *tunnel,
+                  const struct netdev *ingress, struct flow_wildcards *wc,
+                  struct in6_addr *next_hop, struct in6_addr *src,
+                  struct ds *text)
+{
+    const struct ofport_dpif *ofport
+        = find_route(flow, tunnel, ingress, wc, next_hop, src, text);
+
+    if (text) {
+        char *line = encap_text_line(ds_cstr(text));
+
+        ds_clear(text);
+        ds_put_cstr(text, line);
+        free(line);
+    }
     return ofport;
 }

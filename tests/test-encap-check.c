@@ -14,8 +14,10 @@
 #include "encap-check-private.h"
 #include "encap-endpoint.h"
 #include "encap-finding.h"
+#include "encap-json.h"
 #include "encap-text.h"
 #include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
 #include "ovs-router.h"
 #include "ovstest.h"
 #include "packets.h"
@@ -231,6 +233,7 @@ test_text(void)
         { "\303\244", "'\303\244'", "\303\244" },
         { "\n\t\r\001\037\177", "'\n\t\r\001\037\177'",
           "\\n\\t\\x0d\\x01\\x1f\\x7f" },
+        { "a\377b\303", "'a\377b\303'", "a\\xffb\\xc3" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -249,12 +252,140 @@ test_text(void)
     }
 }
 
+/* Which bytes are UTF-8, against a naive reader: all sequences of two bytes,
+ * and of three and four with bytes at the limits of RFC 3629 section 4. */
+
+/* Appends 'code' as UTF-8. */
+static size_t
+encode(uint32_t code, unsigned char *s)
+{
+    if (code < 0x80) {
+        s[0] = code;
+        return 1;
+    } else if (code < 0x800) {
+        s[0] = 0xc0 | code >> 6;
+        s[1] = 0x80 | (code & 0x3f);
+        return 2;
+    } else if (code < 0x10000) {
+        s[0] = 0xe0 | code >> 12;
+        s[1] = 0x80 | (code >> 6 & 0x3f);
+        s[2] = 0x80 | (code & 0x3f);
+        return 3;
+    }
+    s[0] = 0xf0 | code >> 18;
+    s[1] = 0x80 | (code >> 12 & 0x3f);
+    s[2] = 0x80 | (code >> 6 & 0x3f);
+    s[3] = 0x80 | (code & 0x3f);
+    return 4;
+}
+
+/* The code point that 's' begins with, if encoding it gives the same bytes
+ * again and it is no surrogate; else -1. */
+static int
+decode(const char *s_, size_t *length)
+{
+    const unsigned char *s = (const unsigned char *) s_;
+    unsigned char again[4];
+    int n = s[0] < 0xc0 ? 1 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+    uint32_t code = n == 1 ? s[0] : s[0] & (0xff >> (n + 1));
+
+    for (int i = 1; i < n; i++) {
+        if (!s[i]) {
+            return -1;
+        }
+        code = code << 6 | (s[i] & 0x3f);
+    }
+    *length = n;
+    return (code <= 0x10ffff && !(code >= 0xd800 && code < 0xe000)
+            && encode(code, again) == n && !memcmp(again, s, n)
+            ? (int) code : -1);
+}
+
+static void
+check_utf8(const char *s)
+{
+    struct ds expected = DS_EMPTY_INITIALIZER;
+    struct ds json = DS_EMPTY_INITIALIZER;
+    struct ds got = DS_EMPTY_INITIALIZER;
+    char *line = encap_text_line(s);
+
+    for (const char *p = s; *p; ) {
+        size_t length;
+
+        if (decode(p, &length) >= 0) {
+            ds_put_buffer(&expected, p, length);
+            ds_put_buffer(&json, p, length);
+            p += length;
+        } else {
+            ds_put_format(&expected, "\\x%02x", (unsigned char) *p);
+            ds_put_format(&json, "\\\\x%02x", (unsigned char) *p);
+            p++;
+        }
+    }
+    encap_text_put_json(s, &got);
+    if (strcmp(line, ds_cstr(&expected))
+        || strcmp(ds_cstr(&got), ds_cstr(&json))) {
+        route_test_fail("%s and %s, not %s", line, ds_cstr(&got),
+                        ds_cstr(&expected));
+    }
+    free(line);
+    ds_destroy(&got);
+    ds_destroy(&json);
+    ds_destroy(&expected);
+}
+
+static void
+test_utf8(void)
+{
+    static const unsigned char bytes[] = {
+        'a', 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0,
+        0xe1, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff,
+    };
+    enum { N = ARRAY_SIZE(bytes) };
+
+    for (int i = 0x80; i <= 0xff; i++) {
+        for (int j = ' '; j <= 0xff; j++) {
+            const char s[] = { i, j, '\0' };
+
+            if (j != 0x7f) {
+                check_utf8(s);
+            }
+        }
+    }
+    for (int i = 0; i < N * N * N * N; i++) {
+        const char s[] = {
+            bytes[i % N], bytes[i / N % N], bytes[i / N / N % N],
+            bytes[i / N / N / N], '\0',
+        };
+
+        check_utf8(s);
+    }
+}
+
+/* JSON stays what it is where names are not UTF-8. */
+static void
+test_json(void)
+{
+    struct json *json = json_object_create();
+    char *s;
+
+    json_object_put_string(json, "dev", "a\377\"\\\n\303\244");
+    s = encap_json_to_string(json);
+    if (strcmp(s, "{\"dev\":\"a\\\\xff\\\"\\\\\\n\303\244\"}")) {
+        route_test_fail("JSON %s", s);
+    }
+    free(s);
+    json_destroy(json);
+}
+
 static void
 test_encap_check_main(int argc OVS_UNUSED, char *argv[] OVS_UNUSED)
 {
     test_check();
     test_sysctls();
     test_text();
+    test_utf8();
+    test_json();
 }
 
 OVSTEST_REGISTER("test-encap-check", test_encap_check_main);

@@ -34,20 +34,77 @@ target(uint32_t number)
     return in6_addr_mapped_ipv4(htonl(0x0a000000 + number));
 }
 
+static bool
+ask(const char *bridge, const char *dev, const struct in6_addr *ip,
+    uint32_t source)
+{
+    const struct neighbor_question question = {
+        .bridge = bridge,
+        .dev = dev,
+        .target = *ip,
+        .source = target(source),
+    };
+
+    return neighbor_request_allowed(&question);
+}
+
 /* When the last request left, as exactly as the clock tells: 'sooner' or
- * 'later', or between. */
+ * 'later', or between; and the first since the target was last heard. */
 struct last {
     bool any;
     long long int sooner, later;
+    unsigned int n;
+    long long int first_sooner, first_later;
+    uint32_t source;
 };
+
+enum { N_DEVS = 3, N_TARGETS = 20 };
+
+/* Two devices are on one bridge. */
+static const char *const bridges[N_DEVS] = { "sw0", "sw0", "sw1" };
+
+/* All that was asked three times in vain, and nothing else, in order. */
+static void
+check_silences(const struct last twin[N_DEVS][N_TARGETS])
+{
+    long long int before = time_msec();
+    struct neighbor_silence *silences;
+    size_t n, i = 0;
+
+    silences = neighbor_silences(&n);
+    for (int dev = 0; dev < N_DEVS; dev++) {
+        for (int number = 0; number < N_TARGETS; number++) {
+            const struct last *last = &twin[dev][number];
+            const struct neighbor_silence *silence = &silences[i];
+            struct in6_addr ip = target(number);
+            struct in6_addr source = target(last->source);
+            char name[16];
+
+            if (last->n < 3) {
+                continue;
+            }
+            snprintf(name, sizeof name, "br%d", dev);
+            ovs_assert(i < n);
+            ovs_assert(!strcmp(silence->dev, name));
+            ovs_assert(!strcmp(silence->bridge, bridges[dev]));
+            ovs_assert(ipv6_addr_equals(&silence->target, &ip));
+            ovs_assert(ipv6_addr_equals(&silence->source, &source));
+            ovs_assert(silence->n == last->n);
+            ovs_assert(silence->ms >= before - last->first_later);
+            ovs_assert(silence->ms <= time_msec() - last->first_sooner);
+            i++;
+        }
+    }
+    ovs_assert(i == n);
+    free(silences);
+}
 
 /* Random requests for some seconds, against an array of when each was last
  * sent.  The clock moves between reading it and asking, hence the two. */
 static void
 check_twin(int ms)
 {
-    enum { N_DEVS = 3, N_TARGETS = 20 };
-    struct last twin[N_DEVS][N_TARGETS] = { { { false, 0, 0 } } };
+    struct last twin[N_DEVS][N_TARGETS] = { { { .any = false } } };
     long long int end = time_msec() + ms;
     unsigned int sent = 0, held = 0;
 
@@ -63,7 +120,7 @@ check_twin(int ms)
         snprintf(name, sizeof name, "br%d", dev);
         before = time_msec();
         due = neighbor_request_due(name, &ip);
-        allowed = neighbor_request_allowed(name, &ip);
+        allowed = ask(bridges[dev], name, &ip, dev + 7);
         after = time_msec();
 
         if (allowed
@@ -77,7 +134,14 @@ check_twin(int ms)
             route_test_fail("%s, target %d: due but held", name, number);
         }
         if (allowed) {
-            *last = (struct last) { true, before, after };
+            last->any = true;
+            last->sooner = before;
+            last->later = after;
+            last->source = dev + 7;
+            if (!last->n++) {
+                last->first_sooner = before;
+                last->first_later = after;
+            }
             sent++;
         } else {
             held++;
@@ -85,7 +149,18 @@ check_twin(int ms)
         if (!random_range(1000)) {
             xnanosleep(1000 * 1000 * random_range(100));
         }
+
+        /* One that is heard, now and then, of the first half. */
+        if (number < N_TARGETS / 2 && !random_range(100)) {
+            neighbor_confirm(bridges[dev], &ip);
+            for (int i = 0; i < N_DEVS; i++) {
+                if (!strcmp(bridges[i], bridges[dev])) {
+                    twin[i][number].n = 0;
+                }
+            }
+        }
     }
+    check_silences((const struct last (*)[N_TARGETS]) twin);
 
     ovs_assert(sent > N_DEVS * N_TARGETS && held);
     ovs_assert(counter_neighbor_request_sent.count() == sent);
@@ -103,7 +178,7 @@ check_many(void)
 
     for (uint32_t i = 0; i < n; i++) {
         ip = target(1000 + i);
-        ovs_assert(neighbor_request_allowed("many", &ip));
+        ovs_assert(ask("many", "many", &ip, i));
     }
     for (uint32_t i = 0; i < n; i++) {
         bool due;
@@ -128,7 +203,7 @@ ask_often(void *aux OVS_UNUSED)
     struct in6_addr ip = target(1);
 
     for (int i = 0; i < 1000; i++) {
-        if (neighbor_request_allowed("threads", &ip)) {
+        if (ask("threads", "threads", &ip, 1)) {
             atomic_count_inc(&n_allowed);
         }
     }

@@ -13,6 +13,7 @@
 #include "dpif.h"
 #include "dummy.h"
 #include "encap-endpoint.h"
+#include "encap-foreign.h"
 #include "flow.h"
 #include "netdev.h"
 #include "netdev-dummy-address.h"
@@ -23,6 +24,7 @@
 #include "ovstest.h"
 #include "packets.h"
 #include "random.h"
+#include "route-scene.h"
 #include "route-test.h"
 #include "sset.h"
 #include "tnl-ports.h"
@@ -222,12 +224,12 @@ expect(size_t device, const struct flow *flow_, const char *answer,
         ds_put_format(&s, "%"PRIu32, odp_to_u32(ingress.port));
     }
     if (ingress.refused) {
-        ovs_assert(ingress.port == ODPP_NONE && ingress.count);
+        ovs_assert(ingress.port == ODPP_NONE && ingress.effect.cause);
         ds_put_cstr(&s, " refused");
-    } else if (ingress.count) {
+    } else if (ingress.effect.cause) {
         ds_put_cstr(&s, " foreign");
     }
-    ovs_assert(!ingress.count == !ingress.reason[0]);
+    ovs_assert(!ingress.effect.cause == !ingress.reason[0]);
 
     if (strcmp(ds_cstr(&s), answer)) {
         route_test_fail("%s, %s: expected %s, got %s (%s)",
@@ -401,7 +403,7 @@ check_reasons(void)
     lookup(BR1, &flow, &wc, &ingress);
     ovs_assert(!strcmp(ingress.reason, "198.51.100.2 is the endpoint of br2, "
                        "not of br1: taken"));
-    ingress.count(3);
+    ingress.effect.cause(&ingress.effect, 3);
     ovs_assert(counter_tunnel_ingress_foreign.count() == 3);
     ovs_assert(counter_tunnel_ingress_refused.count() == 0);
 
@@ -409,9 +411,47 @@ check_reasons(void)
     lookup(BR1, &flow, &wc, &ingress);
     ovs_assert(!strcmp(ingress.reason, "198.51.100.2 is the endpoint of br2, "
                        "not of br1: refused (encap-strict-rx)"));
-    ingress.count(5);
+    ingress.effect.cause(&ingress.effect, 5);
     ovs_assert(counter_tunnel_ingress_foreign.count() == 5);
     ovs_assert(counter_tunnel_ingress_refused.count() == 5);
+    ingress.effect.cause(&ingress.effect, 7);
+}
+
+/* True if entry 'i' of 'list' is of 198.51.100.2 by br1, and the last just
+ * now. */
+static bool
+is_arrival(const struct encap_foreign *list, bool refused, uint64_t n_packets)
+{
+    const struct in6_addr ip = route_scene_ip("198.51.100.2", NULL);
+
+    return (ipv6_addr_equals(&list->ip, &ip)
+            && !strcmp(list->bridge, "br1")
+            && list->refused == refused
+            && list->n_packets == n_packets
+            && list->last_ms >= 0 && list->last_ms < ENCAP_FOREIGN_MS);
+}
+
+/* What check_reasons() counted, and no more than fits. */
+static void
+check_arrivals(void)
+{
+    struct encap_foreign *list;
+    size_t n;
+
+    list = encap_foreign_list(&n);
+    ovs_assert(n == 2);
+    ovs_assert(is_arrival(&list[0], true, 12));
+    ovs_assert(is_arrival(&list[1], false, 3));
+    free(list);
+
+    for (uint32_t i = 0; i < ENCAP_FOREIGN_MAX + 100; i++) {
+        const struct in6_addr ip = in6_addr_mapped_ipv4(htonl(i));
+
+        encap_foreign_add(&ip, "br2", i % 2, 1);
+    }
+    list = encap_foreign_list(&n);
+    ovs_assert(n == ENCAP_FOREIGN_MAX);
+    free(list);
 }
 
 /* True if byte 'ofs' of a struct flow is one of a packet's L2, L3 or L4
@@ -479,7 +519,7 @@ check_masks_at_random(int n)
             }
             lookup(device, &other, &unused, &b);
             if (a.port != b.port || a.refused != b.refused
-                || a.count != b.count) {
+                || a.effect.cause != b.effect.cause) {
                 route_test_fail("%s: %s and %s differ beyond their masks",
                                 devices[device].name,
                                 flow_to_string(&flow, NULL),
@@ -537,6 +577,7 @@ test_tunnel_ingress_main(int argc, char *argv[])
     check_masks();
     check_owners(true);
     check_reasons();
+    check_arrivals();
     check_masks_at_random(20000);
     check_listeners();
     ovsrcu_exit();
