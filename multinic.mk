@@ -75,6 +75,7 @@ lib_libopenvswitch_la_SOURCES += \
 	lib/nic-offload-rule.c \
 	lib/nic-offload-show.c \
 	lib/nic-offload-show.h \
+	lib/nic-offload-worker.c \
 	lib/nic-resolver.c \
 	lib/nic-resolver.h \
 	lib/nic-rule.c \

@@ -21,6 +21,7 @@ struct nic_context {
 
 static struct ovs_mutex eswitches_mutex = OVS_MUTEX_INITIALIZER;
 static OVSRCU_TYPE(struct nic_eswitch *) eswitches;
+static atomic_uint64_t rooms;
 
 struct nic_eswitch *
 nic_eswitch_last(void)
@@ -120,13 +121,18 @@ nic_eswitch_use(struct nic_eswitch *eswitch, const struct nic_rule *rule,
 
 bool
 nic_eswitch_unuse(struct nic_eswitch *eswitch, struct nic_context *context,
-                  bool option)
+                  bool option, bool gone)
 {
     bool freed = false;
+    uint64_t orig;
 
     ovs_mutex_lock(&eswitch->mutex);
     eswitch->n_rules--;
-    eswitch->full_until = 0;
+    if (gone && eswitch->full) {
+        eswitch->full = false;
+        eswitch->full_until = 0;
+        atomic_add(&rooms, 1, &orig);
+    }
     if (context && !--context->n_rules) {
         hmap_remove(&eswitch->contexts, &context->node);
         free(context);
@@ -138,10 +144,20 @@ nic_eswitch_unuse(struct nic_eswitch *eswitch, struct nic_context *context,
     return freed;
 }
 
+uint64_t
+nic_eswitch_rooms(void)
+{
+    uint64_t n;
+
+    atomic_read(&rooms, &n);
+    return n;
+}
+
 void
 nic_eswitch_set_full(struct nic_eswitch *eswitch)
 {
     ovs_mutex_lock(&eswitch->mutex);
+    eswitch->full = true;
     eswitch->full_until = time_msec() + NIC_FULL_MS;
     ovs_mutex_unlock(&eswitch->mutex);
 }

@@ -43,7 +43,8 @@ struct nic_eswitch {
     struct nic_traffic encap OVS_GUARDED;       /* Done by the NIC, all */
     struct nic_traffic decap OVS_GUARDED;       /* rules that ever were. */
     uint64_t n_refused[NIC_N_REFUSALS] OVS_GUARDED;     /* Requests. */
-    long long int full_until OVS_GUARDED;       /* time_msec() or 0. */
+    bool full OVS_GUARDED;      /* The NIC said so, and no rule went since. */
+    long long int full_until OVS_GUARDED;       /* Not to be asked before. */
 };
 
 /* The eSwitch that ports of 'driver' and switch_info.domain_id 'domain' belong
@@ -60,10 +61,14 @@ struct nic_eswitch *nic_eswitch_last(void);
 enum nic_refusal nic_eswitch_use(struct nic_eswitch *, const struct nic_rule *,
                                  struct nic_context **context);
 
-/* The opposite, for a rule that is gone or was refused.  Returns true if now
- * another Geneve option can be matched.  There is room again. */
+/* The opposite, for a rule that was refused, or else is 'gone' and leaves room
+ * for another one.  Returns true if now another Geneve option can be
+ * matched. */
 bool nic_eswitch_unuse(struct nic_eswitch *, struct nic_context *,
-                       bool option);
+                       bool option, bool gone);
+
+/* How often there was room again on any eSwitch that had none. */
+uint64_t nic_eswitch_rooms(void);
 
 /* The NIC said that it has no room. */
 #define NIC_FULL_MS 1000

@@ -43,7 +43,8 @@ forget_rules(uint16_t port_id)
     ovs_rwlock_wrlock(&nic_ethdev_rwlock);
     HMAP_FOR_EACH (ethdev, node, &ethdevs) {
         if (ethdev->port_id == port_id) {
-            VLOG_INFO("%s needs a reset, its rules are gone", ethdev->name);
+            VLOG_INFO("DPDK port %"PRIu16" needs a reset, its rules are gone",
+                      port_id);
             ethdev->gone = true;
         }
     }
@@ -222,7 +223,7 @@ enter_gate(struct nic_handle *handle, const struct nic_rule *rule, bool *news)
 }
 
 static void
-leave_gate(struct nic_handle *handle)
+leave_gate(struct nic_handle *handle, bool *news)
 {
     struct nic_ethdev *ethdev = handle->ethdev;
     struct nic_gate *gate = handle->gate;
@@ -231,10 +232,11 @@ leave_gate(struct nic_handle *handle)
         return;
     }
     ovs_mutex_lock(&ethdev->mutex);
-    if (handle->outer) {
-        gate->n_outer--;
-    } else {
+    if (!handle->outer) {
         gate->n_inner--;
+    } else if (!--gate->n_outer) {
+        /* Rules B are of no use any more. */
+        *news = true;
     }
     if (!gate->n_inner && !gate->n_outer) {
         hmap_remove(&ethdev->gates, &gate->node);
@@ -331,7 +333,7 @@ nic_ethdev_create(struct nic_ethdev *ethdev, struct nic_ethdev *target,
             return NIC_OFFLOADABLE;
         }
         COVERAGE_INC(nic_rule_failed);
-        nic_eswitch_unuse(eswitch, context, option);
+        nic_eswitch_unuse(eswitch, context, option, false);
         refusal = refusal_of_error(rule, error);
         if (refusal == NIC_TABLE_FULL) {
             nic_eswitch_set_full(eswitch);
@@ -377,14 +379,24 @@ nic_ethdev_destroy(struct nic_handle *handle, bool *news)
     if (!ethdev->gone) {
         nic_driver_destroy(ethdev->port_id, handle->flow);
     }
-    leave_gate(handle);
+    leave_gate(handle, news);
     *news |= nic_eswitch_unuse(ethdev->eswitch, handle->context,
-                               handle->option);
+                               handle->option, true);
     handle->flow = NULL;
     COVERAGE_INC(nic_rule_destroyed);
 }
 
 /* Counters. */
+
+/* A NIC's counters of packets and bytes may be of different moments. */
+static uint64_t
+without_headers(const struct nic_handle *handle, uint64_t packets,
+                uint64_t bytes)
+{
+    uint64_t headers = packets * handle->header_len;
+
+    return bytes > headers ? bytes - headers : 0;
+}
 
 static void
 account(const struct nic_handle *handle, uint64_t packets, uint64_t bytes)
@@ -404,8 +416,18 @@ account(const struct nic_handle *handle, uint64_t packets, uint64_t bytes)
     }
     if (!gate || !handle->outer) {
         nic_eswitch_count_traffic(ethdev->eswitch, gate != NULL, packets,
-                                  bytes - packets * handle->header_len);
+                                  without_headers(handle, packets, bytes));
     }
+}
+
+/* A counter that is smaller than it was has begun anew. */
+static uint64_t
+advance(uint64_t now, uint64_t *last)
+{
+    uint64_t n = now >= *last ? now - *last : now;
+
+    *last = now;
+    return n;
 }
 
 bool
@@ -418,8 +440,8 @@ nic_ethdev_query(struct nic_handle *handle)
                                          &packets, &bytes)) {
         return false;
     }
-    packets -= handle->packets;
-    bytes -= handle->bytes;
+    packets = advance(packets, &handle->last_packets);
+    bytes = advance(bytes, &handle->last_bytes);
     handle->packets += packets;
     handle->bytes += bytes;
     account(handle, packets, bytes);
@@ -449,7 +471,7 @@ nic_ethdev_get_stats(const struct nic_handle *handle, uint64_t *packets,
         ovs_mutex_unlock(&handle->ethdev->mutex);
     } else {
         *packets = handle->packets;
-        *bytes = handle->bytes - handle->packets * handle->header_len;
+        *bytes = without_headers(handle, handle->packets, handle->bytes);
     }
 }
 

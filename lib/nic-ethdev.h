@@ -72,6 +72,7 @@ struct nic_handle {
     bool outer;                 /* Rule A. */
     size_t header_len;          /* Of rule B: that software does not count. */
     uint64_t packets, bytes;    /* Seen by it, so far. */
+    uint64_t last_packets, last_bytes;  /* Its counters when last read. */
 };
 
 /* Lets 'netdev', DPDK's Ethernet port 'port_id', have rules; or no more: the
@@ -107,7 +108,7 @@ bool nic_ethdev_is_unused(const struct nic_handle *handle)
 /* Asks the NIC for 'rule' on 'ethdev', output to 'target' or NULL.  On success
  * returns NIC_OFFLOADABLE and fills in '*handle'.  Otherwise returns the
  * reason; what the NIC itself says is in the log.  '*news' becomes true if
- * other flows can be offloaded now that could not before. */
+ * what other flows should have in NICs is different now. */
 enum nic_refusal nic_ethdev_create(struct nic_ethdev *ethdev,
                                    struct nic_ethdev *target,
                                    const struct nic_rule *rule,

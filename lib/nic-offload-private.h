@@ -7,6 +7,7 @@
 
 #include "cmap.h"
 #include "dpif.h"
+#include "heap.h"
 #include "nic-ethdev.h"
 #include "nic-rule.h"
 #include "openvswitch/list.h"
@@ -24,7 +25,12 @@ struct nic_claim {
 
 struct nic_offload {
     struct cmap_node node;      /* By 'ufid'. */
-    struct ovs_list list_node;  /* In a list of its worker. */
+
+    /* In the worker's lists, or if 'waits' in its heap.  Touched only by the
+     * worker with 'nic_ethdev_rwlock' read-held, or with that write-held. */
+    struct ovs_list list_node;
+    struct heap_node heap_node;
+    bool waits;
 
     /* Constant. */
     ovs_u128 ufid;
@@ -38,10 +44,7 @@ struct nic_offload {
     struct nlattr *actions;
     size_t actions_len;
     odp_port_t orig_in_port;
-    uint64_t news;              /* That it was tried after. */
-    long long int retry_at;     /* LLONG_MAX: only after news. */
-    int retry_ms;
-    uint64_t run;               /* Of the worker, that met it last. */
+    int retry_ms;               /* How long it last waited. */
 
     /* Held while a NIC thinks. */
     struct ovs_mutex mutex;
@@ -91,5 +94,29 @@ void nic_offload_remove_rules(struct nic_offload *,
 void nic_offload_refresh(struct nic_offload *offload)
     OVS_REQ_RDLOCK(nic_ethdev_rwlock)
     OVS_REQUIRES(offload->mutex);
+
+/* nic-offload-worker.c: which flows are tried when. */
+
+void nic_offload_workers_init(void);
+
+/* Adds a flow to those of its worker; takes it away. */
+void nic_offload_enqueue(struct nic_offload *)
+    OVS_REQ_RDLOCK(nic_ethdev_rwlock);
+void nic_offload_dequeue(struct nic_offload *)
+    OVS_REQ_RDLOCK(nic_ethdev_rwlock);
+
+/* Says that a flow was tried, with this outcome, which decides when it is
+ * tried next. */
+void nic_offload_settle(struct nic_offload *, enum nic_refusal why,
+                        long long int now)
+    OVS_REQ_RDLOCK(nic_ethdev_rwlock);
+
+/* Returns a flow of 'worker' to try, for which nic_offload_settle() follows,
+ * or NULL if there is none now.  'news' and 'rooms' are new numbers whenever
+ * there is something new for all flows, and for some that found a table
+ * full. */
+struct nic_offload *nic_offload_next(unsigned int worker, long long int now,
+                                     uint64_t news, uint64_t rooms)
+    OVS_REQ_RDLOCK(nic_ethdev_rwlock);
 
 #endif /* nic-offload-private.h */

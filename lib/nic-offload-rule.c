@@ -16,7 +16,8 @@
 #include "timeval.h"
 #include "util.h"
 
-/* A tunnel flow's packets can come in by that many uplinks. */
+/* A flow of a tunnel port has rules on that many uplinks; what comes in by
+ * further ones is for software. */
 enum { MAX_UPLINKS = 16 };
 
 /* Rules that NICs have. */

@@ -13,7 +13,9 @@
 #include "netdev-offload.h"
 #include "netdev-provider.h"
 #include "nic-base-rule.h"
+#include "nic-eswitch.h"
 #include "nic-offload-private.h"
+#include "nic-rule-flow.h"
 #include "nic-tally.h"
 #include "odp-util.h"
 #include "openvswitch/match.h"
@@ -23,44 +25,15 @@
 
 COVERAGE_DEFINE(nic_flow_retried);
 
-/* How long one run may take, and how long a flow waits until it is tried
- * again: twice as long after each time. */
-enum { RUN_MS = 10, RUN_INTERVAL_MS = 50 };
-enum { RETRY_MIN_MS = 1000, RETRY_MAX_MS = 32000 };
+/* How long one run may take. */
+enum { RUN_MS = 10 };
 
-/* What belongs to an offload thread.  Its lists are only touched by itself
- * with 'nic_ethdev_rwlock' read-held, or with that write-held. */
-struct worker {
-    struct ovs_list waiting, settled;
-    uint64_t news;              /* 'latest_news' when it last looked. */
-    uint64_t run;               /* Counts calls of nic_offload_run() ... */
-    long long int next_run;     /* ... of which there are not too many. */
-};
-
-static struct worker *workers;
 static struct ovs_mutex offloads_mutex = OVS_MUTEX_INITIALIZER;
 static struct cmap offloads = CMAP_INITIALIZER;     /* By 'ufid'. */
 
 /* Counts what can make flows offloadable. */
 static atomic_uint64_t latest_news = ATOMIC_VAR_INIT(1);
 static atomic_bool enabled = ATOMIC_VAR_INIT(true);
-
-static void
-init_workers(void)
-{
-    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
-
-    if (ovsthread_once_start(&once)) {
-        size_t n = netdev_offload_thread_nb();
-
-        workers = xcalloc(n, sizeof *workers);
-        for (size_t i = 0; i < n; i++) {
-            ovs_list_init(&workers[i].waiting);
-            ovs_list_init(&workers[i].settled);
-        }
-        ovsthread_once_done(&once);
-    }
-}
 
 static void
 publish_news(bool news)
@@ -113,8 +86,7 @@ create(const struct netdev *netdev, const ovs_u128 *ufid)
     ovs_mutex_init(&offload->last_mutex);
 
     ovs_rwlock_rdlock(&nic_ethdev_rwlock);
-    ovs_list_push_back(&workers[offload->worker].waiting,
-                       &offload->list_node);
+    nic_offload_enqueue(offload);
     ovs_mutex_lock(&offloads_mutex);
     cmap_insert(&offloads, &offload->node, hash_bytes(ufid, sizeof *ufid, 0));
     ovs_mutex_unlock(&offloads_mutex);
@@ -170,27 +142,6 @@ set_why(struct nic_offload *offload, enum nic_refusal why, const char *detail)
     offload->detail = detail;
 }
 
-/* Decides when 'offload' is tried next. */
-static void
-schedule(struct nic_offload *offload, enum nic_refusal why)
-    OVS_REQ_RDLOCK(nic_ethdev_rwlock)
-{
-    struct worker *worker = &workers[offload->worker];
-    bool waits = nic_offload_can_pass(why);
-
-    if (waits) {
-        offload->retry_ms = MIN(MAX(2 * offload->retry_ms, RETRY_MIN_MS),
-                                RETRY_MAX_MS);
-        offload->retry_at = time_msec() + offload->retry_ms;
-    } else {
-        offload->retry_ms = 0;
-        offload->retry_at = LLONG_MAX;
-    }
-    ovs_list_remove(&offload->list_node);
-    ovs_list_push_back(waits ? &worker->waiting : &worker->settled,
-                       &offload->list_node);
-}
-
 /* Brings the NICs in line with 'offload'.  Returns false if that is not a flow
  * of a tunnel; it has no rules then. */
 static bool
@@ -199,13 +150,12 @@ update(struct nic_offload *offload, bool replace)
 {
     struct nic_offload_outcome outcome;
 
-    offload->news = get_latest_news();
     nic_offload_set_rules(offload, replace, &outcome);
 
     ovs_rwlock_rdlock(&nic_ethdev_rwlock);
     ovs_mutex_lock(&offload->mutex);
     if (!offload->dead) {
-        schedule(offload, outcome.why);
+        nic_offload_settle(offload, outcome.why, time_msec());
         ovs_mutex_lock(&offload->last_mutex);
         if (offload->n_handles) {
             set_why(offload, NIC_OFFLOADABLE, NULL);
@@ -235,12 +185,24 @@ remove_offload(struct nic_offload *offload, bool *news)
     ovs_mutex_unlock(&offload->last_mutex);
     ovs_mutex_unlock(&offload->mutex);
 
-    ovs_list_remove(&offload->list_node);
+    nic_offload_dequeue(offload);
     ovs_mutex_lock(&offloads_mutex);
     cmap_remove(&offloads, &offload->node,
                 hash_bytes(&offload->ufid, sizeof offload->ufid, 0));
     ovs_mutex_unlock(&offloads_mutex);
     ovsrcu_postpone(free_offload, offload);
+}
+
+DEFINE_STATIC_PER_THREAD_DATA(long long int, next_run, 0);
+
+/* For threads that are never idle. */
+static void
+run_now_and_then(void)
+{
+    if (time_msec() >= *next_run_get()) {
+        nic_offload_run();
+        *next_run_get() = time_msec() + 10 * RUN_MS;
+    }
 }
 
 bool
@@ -251,10 +213,14 @@ nic_offload_put(struct netdev *netdev, const ovs_u128 *ufid,
     struct nic_offload *offload;
     bool known, ours;
 
-    init_workers();
+    nic_offload_workers_init();
     offload = find(netdev, ufid);
     known = offload != NULL;
     if (!known) {
+        if (!netdev_get_tunnel_config(netdev)
+            && !nic_rule_has_tunnel_action(actions, actions_len)) {
+            return false;
+        }
         offload = create(netdev, ufid);
     }
     set_flow(offload, match, actions, actions_len, orig_in_port);
@@ -262,7 +228,7 @@ nic_offload_put(struct netdev *netdev, const ovs_u128 *ufid,
     if (!ours) {
         nic_offload_del(netdev, ufid);
     }
-    nic_offload_run();
+    run_now_and_then();
     return ours;
 }
 
@@ -424,56 +390,25 @@ nic_offload_resume(const struct netdev *netdev, int port_id)
     ovs_rwlock_unlock(&nic_ethdev_rwlock);
 }
 
-/* Returns a flow of 'worker' to try now, or NULL if none is left in this
- * run. */
-static struct nic_offload *
-next_waiting(struct worker *worker, long long int now)
-    OVS_EXCLUDED(nic_ethdev_rwlock)
-{
-    uint64_t news = get_latest_news();
-    struct nic_offload *offload = NULL;
-
-    ovs_rwlock_rdlock(&nic_ethdev_rwlock);
-    if (worker->news != news) {
-        worker->news = news;
-        ovs_list_push_back_all(&worker->waiting, &worker->settled);
-    }
-    while (!ovs_list_is_empty(&worker->waiting)) {
-        offload = CONTAINER_OF(ovs_list_pop_front(&worker->waiting),
-                               struct nic_offload, list_node);
-        ovs_list_push_back(&worker->waiting, &offload->list_node);
-        if (offload->run == worker->run) {
-            offload = NULL;
-            break;
-        }
-        offload->run = worker->run;
-        if (offload->news != news || offload->retry_at <= now) {
-            break;
-        }
-    }
-    ovs_rwlock_unlock(&nic_ethdev_rwlock);
-    return offload;
-}
-
-void
+bool
 nic_offload_run(void)
 {
-    long long int now = time_msec();
+    unsigned int worker = netdev_offload_thread_id();
+    long long int end = time_msec() + RUN_MS;
     struct nic_offload *offload;
-    struct worker *worker;
 
-    init_workers();
-    worker = &workers[netdev_offload_thread_id()];
-    if (now < worker->next_run) {
-        return;
-    }
-    worker->next_run = now + RUN_INTERVAL_MS;
-    worker->run++;
-    while (time_msec() < now + RUN_MS
-           && (offload = next_waiting(worker, now))) {
-        COVERAGE_INC(nic_flow_retried);
-        update(offload, false);
-    }
+    nic_offload_workers_init();
+    do {
+        ovs_rwlock_rdlock(&nic_ethdev_rwlock);
+        offload = nic_offload_next(worker, time_msec(), get_latest_news(),
+                                   nic_eswitch_rooms());
+        ovs_rwlock_unlock(&nic_ethdev_rwlock);
+        if (offload) {
+            COVERAGE_INC(nic_flow_retried);
+            update(offload, false);
+        }
+    } while (offload && time_msec() < end);
+    return offload != NULL;
 }
 
 void

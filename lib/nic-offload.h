@@ -74,8 +74,9 @@ void nic_offload_suspend(const struct netdev *netdev, int port_id)
 void nic_offload_resume(const struct netdev *netdev, int port_id)
     OVS_EXCLUDED(nic_ethdev_rwlock);
 
-/* Tries again what can have become possible.  Offload threads, when idle. */
-void nic_offload_run(void)
+/* Tries again what can have become possible, for some milliseconds.  Returns
+ * true if there is more to do.  Offload threads, when idle. */
+bool nic_offload_run(void)
     OVS_EXCLUDED(nic_ethdev_rwlock);
 
 /* other_config:encap-offload.  While off, all flows are in software.  Takes

@@ -21,8 +21,8 @@ struct nic_resolved {
     struct nic_port facts;
 };
 
-/* A flow of a tunnel port can have many uplinks, all else that can be in a NIC
- * names few ports. */
+/* A flow of a tunnel port can have 16 uplinks (nic-offload-rule.c); all else
+ * that can be in a NIC names few ports. */
 struct nic_resolver {
     const char *dpif_type;      /* As of netdev_get_dpif_type(). */
     struct nic_resolved ports[24];

@@ -67,6 +67,13 @@ from_port_without_eswitch(struct nic_rule *rule, const struct nic_port *port)
                            ? NIC_FOREIGN_DRIVER : NIC_NO_REPRESENTOR), NULL);
 }
 
+bool
+nic_rule_has_tunnel_action(const struct nlattr *actions, size_t actions_len)
+{
+    return (has_action(actions, actions_len, OVS_ACTION_ATTR_TUNNEL_PUSH)
+            || has_action(actions, actions_len, OVS_ACTION_ATTR_TUNNEL_POP));
+}
+
 void
 nic_rule_from_flow(const struct nic_flow *flow, struct nic_rule *rule)
 {

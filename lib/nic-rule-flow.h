@@ -83,6 +83,11 @@ struct nic_flow {
  * NIC_NOT_TUNNEL means that the base's own offload may try. */
 void nic_rule_from_flow(const struct nic_flow *flow, struct nic_rule *rule);
 
+/* True if a tunnel is entered or left by 'actions' (a flow of a tunnel port
+ * has left one before). */
+bool nic_rule_has_tunnel_action(const struct nlattr *actions,
+                                size_t actions_len);
+
 /* The group where rule B of a type of tunnel lives. */
 enum nic_group nic_tunnel_group(enum nic_tunnel);
 
