@@ -60,6 +60,7 @@ struct nic_offload {
     size_t n_claims OVS_GUARDED;
     uint64_t claimed_packets OVS_GUARDED;       /* By all copies ever. */
     uint64_t claimed_bytes OVS_GUARDED;
+    const struct netdev *counted OVS_GUARDED;   /* In nic-tally.h. */
     enum nic_refusal why OVS_GUARDED;
     const char *detail OVS_GUARDED;
     bool partial OVS_GUARDED;   /* Packets go on to software. */

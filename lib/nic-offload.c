@@ -130,13 +130,30 @@ set_flow(struct nic_offload *offload, const struct match *match,
 
 /* States of a flow. */
 
+/* To be called when the rules of 'offload' have changed; 'why' and 'detail'
+ * are the reason if it has none.  A flow counts where it has its first rule:
+ * of a tunnel port the datapath does not ask the netdev that is in use here,
+ * but one of its own. */
 static void
-set_why(struct nic_offload *offload, enum nic_refusal why, const char *detail)
-    OVS_REQUIRES(offload->last_mutex)
+set_state(struct nic_offload *offload, enum nic_refusal why,
+          const char *detail)
+    OVS_REQUIRES(offload->mutex, offload->last_mutex)
 {
-    if ((why == NIC_OFFLOADABLE) != (offload->why == NIC_OFFLOADABLE)) {
-        nic_tally_add(offload->netdev, offload->worker,
-                      why == NIC_OFFLOADABLE ? 1 : -1);
+    const struct netdev *counted = NULL;
+
+    if (offload->n_handles) {
+        counted = offload->handles[0].ethdev->netdev;
+        why = NIC_OFFLOADABLE;
+        detail = NULL;
+    }
+    if (counted != offload->counted) {
+        if (offload->counted) {
+            nic_tally_add(offload->counted, offload->worker, -1);
+        }
+        if (counted) {
+            nic_tally_add(counted, offload->worker, 1);
+        }
+        offload->counted = counted;
     }
     offload->why = why;
     offload->detail = detail;
@@ -157,11 +174,7 @@ update(struct nic_offload *offload, bool replace)
     if (!offload->dead) {
         nic_offload_settle(offload, outcome.why, time_msec());
         ovs_mutex_lock(&offload->last_mutex);
-        if (offload->n_handles) {
-            set_why(offload, NIC_OFFLOADABLE, NULL);
-        } else {
-            set_why(offload, outcome.why, outcome.detail);
-        }
+        set_state(offload, outcome.why, outcome.detail);
         offload->eswitch = outcome.eswitch;
         ovs_mutex_unlock(&offload->last_mutex);
     }
@@ -181,7 +194,7 @@ remove_offload(struct nic_offload *offload, bool *news)
     nic_offload_remove_rules(offload, NULL, news);
     offload->dead = true;
     ovs_mutex_lock(&offload->last_mutex);
-    set_why(offload, NIC_NOT_TUNNEL, NULL);
+    set_state(offload, NIC_NOT_TUNNEL, NULL);
     ovs_mutex_unlock(&offload->last_mutex);
     ovs_mutex_unlock(&offload->mutex);
 
@@ -329,9 +342,8 @@ remove_rules(struct nic_offload *offload, const struct netdev *netdev,
     ovs_mutex_lock(&offload->mutex);
     nic_offload_remove_rules(offload, netdev, news);
     ovs_mutex_lock(&offload->last_mutex);
-    if (!offload->n_handles && offload->why == NIC_OFFLOADABLE) {
-        set_why(offload, NIC_PORT_STOPPED, NULL);
-    }
+    set_state(offload, (offload->why == NIC_OFFLOADABLE ? NIC_PORT_STOPPED
+                        : offload->why), offload->detail);
     ovs_mutex_unlock(&offload->last_mutex);
     ovs_mutex_unlock(&offload->mutex);
 }
