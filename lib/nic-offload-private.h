@@ -54,7 +54,7 @@ struct nic_offload {
     struct dpif_flow_stats past OVS_GUARDED;    /* Of rules that are gone. */
 
     /* For those who do not wait. */
-    struct ovs_mutex last_mutex OVS_ACQ_AFTER(mutex);
+    struct ovs_mutex last_mutex;        /* Inside 'mutex'. */
     struct dpif_flow_stats stats OVS_GUARDED;
     struct nic_claim *claims OVS_GUARDED;
     size_t n_claims OVS_GUARDED;
@@ -86,7 +86,7 @@ void nic_offload_set_rules(struct nic_offload *offload, bool replace,
 
 /* Removes the rules that are on 'netdev' or to it, or all if that is NULL.
  * '*news' becomes true if there are some for other flows. */
-void nic_offload_remove_rules(struct nic_offload *,
+void nic_offload_remove_rules(struct nic_offload *offload,
                               const struct netdev *netdev, bool *news)
     OVS_REQ_RDLOCK(nic_ethdev_rwlock)
     OVS_REQUIRES(offload->mutex);
