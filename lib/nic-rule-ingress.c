@@ -338,6 +338,12 @@ add_inner_actions(struct nic_rule *rule, const struct nic_flow *flow,
         }
     }
     if (!nic_rule_find(rule, NIC_ACTION_OUTPUT)) {
+        /* Options that translation could not read end in a flow that matches
+         * none and drops, in the way of others.  In software, where the better
+         * subtable wins, it soon goes. */
+        if (rule->match.options_length && !rule->match.option.length) {
+            return nic_rule_refuse_field(rule, "tun_metadata");
+        }
         /* The NIC takes no changes before a drop. */
         rule->n_actions = 0;
         memset(rule->actions, 0, sizeof rule->actions);
