@@ -179,12 +179,20 @@ tests_ovstest_SOURCES += \
 	tests/nic-rule-check.h \
 	tests/nic-rule-packet.c \
 	tests/nic-rule-packet.h \
+	tests/nic-rule-ports.c \
+	tests/nic-rule-ports.h \
+	tests/nic-rule-random.c \
+	tests/nic-rule-random.h \
 	tests/nic-rule-scene.c \
 	tests/nic-rule-scene.h \
 	tests/nic-rule-twin.c \
 	tests/nic-rule-twin.h \
+	tests/test-nic-base-rule.c \
+	tests/test-nic-offload.c \
+	tests/test-nic-offload-worker.c \
 	tests/test-nic-rule.c \
 	tests/test-nic-rule-actions.c \
+	tests/test-nic-rule-model.c \
 	tests/route-scene.c \
 	tests/route-scene.h \
 	tests/route-test.c \
@@ -224,6 +232,7 @@ MULTINIC_TESTSUITE_AT = \
 	tests/encap-monitor-kernel.at \
 	tests/encap-select.at \
 	tests/encap-trace.at \
+	tests/nic-offload.at \
 	tests/nic-rule.at \
 	tests/ovn-flows.at \
 	tests/neighbor.at \

@@ -22,7 +22,7 @@ struct worker {
     struct heap waiting;        /* To be tried at some time. */
     uint64_t news;              /* That it has heard of. */
     uint64_t rooms;             /* The same of nic_eswitch_rooms(). */
-    bool eager;                 /* There is room for who waits. */
+    size_t eager;               /* So many that wait are tried at once. */
 };
 
 static struct worker *workers;
@@ -87,7 +87,9 @@ nic_offload_settle(struct nic_offload *offload, enum nic_refusal why,
         offload->retry_ms = 0;
         nic_offload_enqueue(offload);
     }
-    worker->eager &= why != NIC_TABLE_FULL;
+    if (why == NIC_TABLE_FULL) {
+        worker->eager = 0;
+    }
 }
 
 static void
@@ -116,18 +118,19 @@ nic_offload_next(unsigned int worker_id, long long int now, uint64_t news,
     }
     if (worker->rooms != rooms) {
         worker->rooms = rooms;
-        worker->eager = true;
+        worker->eager = heap_count(&worker->waiting);
     }
 
     if (!ovs_list_is_empty(&worker->due)) {
         offload = CONTAINER_OF(ovs_list_front(&worker->due),
                                struct nic_offload, list_node);
-    } else if (heap_is_empty(&worker->waiting)) {
-        worker->eager = false;
-    } else if (worker->eager
-               || heap_max(&worker->waiting)->priority >= priority(now)) {
+    } else if (!heap_is_empty(&worker->waiting)
+               && (worker->eager
+                   || (heap_max(&worker->waiting)->priority
+                       >= priority(now)))) {
         offload = CONTAINER_OF(heap_max(&worker->waiting),
                                struct nic_offload, heap_node);
+        worker->eager -= worker->eager > 0;
     }
     if (offload) {
         nic_offload_dequeue(offload);

@@ -76,11 +76,13 @@ push_vlan(struct nic_rule *rule, const struct nic_level *level,
     const struct ovs_action_push_vlan *vlan = nl_attr_get(a);
     struct nic_action *action;
 
-    /* A second tag is nothing that the facts about mlx5 promise. */
+    /* A second tag is nothing that the facts about mlx5 promise.  The ID 4095
+     * is reserved (IEEE 802.1Q), and mlx5 refuses it. */
     if ((level->tags == NIC_TAGS_ONE
          && !nic_rule_find(rule, NIC_ACTION_POP_VLAN))
         || nic_rule_find(rule, NIC_ACTION_PUSH_VLAN)
-        || !eth_type_vlan(vlan->vlan_tpid)) {
+        || !eth_type_vlan(vlan->vlan_tpid)
+        || vlan_tci_to_vid(vlan->vlan_tci) == 4095) {
         return refuse(rule, "push_vlan");
     }
     action = nic_rule_put(rule, NIC_ACTION_PUSH_VLAN);

@@ -281,6 +281,8 @@ const struct nic_rule_case nic_rule_cases[] = {
       IN(11) "eth(),eth_type(0x8100),vlan(vid=5,pcp=0),"
       "encap(eth_type(0x0800),ipv4(frag=no))",
       "push_vlan(vid=6,pcp=0)," PUSH ",1", ACTION "push_vlan" },
+    { "egress, a VLAN ID that is reserved", 0, EGRESS,
+      "push_vlan(vid=4095,pcp=0)," PUSH ",1", ACTION "push_vlan" },
     { "egress, 802.1ad", 0,
       IN(11) "eth(),eth_type(0x88a8),vlan(vid=5,pcp=0),"
       "encap(eth_type(0x0800),ipv4(frag=no))", PUSH ",1",

@@ -23,6 +23,7 @@
 #include "nic-rule-check.h"
 #include "nic-rule-flow.h"
 #include "nic-rule-packet.h"
+#include "nic-rule-random.h"
 #include "nic-rule-rte.h"
 #include "nic-rule-scene.h"
 #include "nic-rule-twin.h"
@@ -34,187 +35,6 @@
 #include "random.h"
 #include "route-test.h"
 #include "util.h"
-
-/* Half of the sets have a mask.  A key may be the same as the packet's. */
-static void
-put_set(struct ofpbuf *actions, enum ovs_key_attr type, const void *key,
-        const void *mask, size_t size)
-{
-    bool masked = random_range(2);
-    uint8_t both[2 * 128];
-    size_t nested;
-
-    ovs_assert(size <= sizeof both / 2);
-    memcpy(both, key, size);
-    memcpy(both + size, mask, size);
-    for (size_t i = 0; masked && i < size; i++) {
-        both[i] &= both[size + i];
-    }
-    nested = nl_msg_start_nested(actions, (masked ? OVS_ACTION_ATTR_SET_MASKED
-                                           : OVS_ACTION_ATTR_SET));
-    nl_msg_put_unspec(actions, type, both, masked ? size * 2 : size);
-    nl_msg_end_nested(actions, nested);
-}
-
-/* Sets 'FIELD' of 'key' to 'VALUE' with a mask, mostly of all its bits. */
-#define CHANGE(FIELD, VALUE)                                            \
-    do {                                                                \
-        if (random_range(2)) {                                          \
-            key.FIELD = VALUE;                                          \
-            memset(&mask.FIELD, random_range(16) ? 0xff : 0x0f,         \
-                   sizeof mask.FIELD);                                  \
-        }                                                               \
-    } while (0)
-
-static void
-put_ethernet(struct ofpbuf *actions, const struct flow *flow)
-{
-    struct ovs_key_ethernet key = { flow->dl_src, flow->dl_dst }, mask;
-
-    memset(&mask, 0, sizeof mask);
-    CHANGE(eth_src.ea[5], random_range(3));
-    if (mask.eth_src.ea[5]) {
-        memset(&mask.eth_src, 0xff, sizeof mask.eth_src);
-    }
-    put_set(actions, OVS_KEY_ATTR_ETHERNET, &key, &mask, sizeof key);
-}
-
-static void
-put_ipv4(struct ofpbuf *actions, const struct flow *flow)
-{
-    struct ovs_key_ipv4 key = {
-        .ipv4_src = flow->nw_src, .ipv4_dst = flow->nw_dst,
-        .ipv4_proto = flow->nw_proto, .ipv4_tos = flow->nw_tos,
-        .ipv4_ttl = flow->nw_ttl,
-    }, mask;
-
-    memset(&mask, 0, sizeof mask);
-    CHANGE(ipv4_src, htonl(0x0a000000 + random_range(3)));
-    CHANGE(ipv4_dst, htonl(0x0a000000 + random_range(3)));
-    CHANGE(ipv4_ttl, 62 + random_range(3));
-    if (random_range(2)) {
-        key.ipv4_tos = random_range(256);
-        mask.ipv4_tos = random_range(4) ? IP_DSCP_MASK : 0xff;
-    }
-    put_set(actions, OVS_KEY_ATTR_IPV4, &key, &mask, sizeof key);
-}
-
-static void
-put_ipv6(struct ofpbuf *actions, const struct flow *flow)
-{
-    struct ovs_key_ipv6 key, mask;
-
-    memset(&key, 0, sizeof key);
-    memset(&mask, 0, sizeof mask);
-    key.ipv6_src = flow->ipv6_src;
-    key.ipv6_dst = flow->ipv6_dst;
-    key.ipv6_label = flow->ipv6_label;
-    key.ipv6_proto = flow->nw_proto;
-    key.ipv6_tclass = flow->nw_tos;
-    key.ipv6_hlimit = flow->nw_ttl;
-    if (random_range(2)) {
-        key.ipv6_dst.s6_addr[15] = random_range(3);
-        mask.ipv6_dst = in6addr_exact;
-    }
-    CHANGE(ipv6_hlimit, 62 + random_range(3));
-    if (random_range(2)) {
-        key.ipv6_tclass = random_range(256);
-        mask.ipv6_tclass = random_range(4) ? IP_DSCP_MASK : 0xff;
-    }
-    if (random_range(8) == 0) {
-        mask.ipv6_label = htonl(IPV6_LABEL_MASK);
-    }
-    put_set(actions, OVS_KEY_ATTR_IPV6, &key, &mask, sizeof key);
-}
-
-static void
-put_ports(struct ofpbuf *actions, const struct flow *flow)
-{
-    struct ovs_key_tcp key = { flow->tp_src, flow->tp_dst }, mask;
-
-    memset(&mask, 0, sizeof mask);
-    CHANGE(tcp_src, htons(random_range(3)));
-    CHANGE(tcp_dst, htons(random_range(3)));
-    BUILD_ASSERT(sizeof(struct ovs_key_udp) == sizeof key);
-    put_set(actions, (flow->nw_proto == IPPROTO_TCP ? OVS_KEY_ATTR_TCP
-                      : OVS_KEY_ATTR_UDP), &key, &mask, sizeof key);
-}
-
-static void
-put_tag(struct ofpbuf *actions)
-{
-    struct ovs_action_push_vlan vlan = {
-        .vlan_tpid = htons(random_range(4) ? 0x8100 : 0x88a8),
-        .vlan_tci = htons(VLAN_CFI | (random_range(8) << 13)
-                          | random_range(4096)),
-    };
-
-    nl_msg_put_unspec(actions, OVS_ACTION_ATTR_PUSH_VLAN, &vlan, sizeof vlan);
-}
-
-/* Few of many, as prerequisites allow. */
-static void
-put_changes(struct ofpbuf *actions, const struct flow *flow)
-{
-    for (int n = random_range(5); n; n--) {
-        switch (random_range(6)) {
-        case 0:
-            put_ethernet(actions, flow);
-            break;
-        case 1:
-        case 2:
-            if (flow->dl_type == htons(ETH_TYPE_IP)) {
-                put_ipv4(actions, flow);
-            } else if (flow->dl_type == htons(ETH_TYPE_IPV6)) {
-                put_ipv6(actions, flow);
-            }
-            break;
-        case 3:
-            if (is_ip_any(flow) && !(flow->nw_frag & FLOW_NW_FRAG_LATER)
-                && (flow->nw_proto == IPPROTO_TCP
-                    || flow->nw_proto == IPPROTO_UDP)) {
-                put_ports(actions, flow);
-            }
-            break;
-        case 4:
-            if (flow->vlans[0].tci && random_range(2)) {
-                nl_msg_put_flag(actions, OVS_ACTION_ATTR_POP_VLAN);
-            }
-            break;
-        case 5:
-            if (random_range(4) == 0) {
-                put_tag(actions);
-            }
-            break;
-        }
-    }
-}
-
-/* As translation masks what a change reads: its prerequisites, and often the
- * fields themselves. */
-static void
-put_wildcards(const struct flow *flow, struct flow *m)
-{
-    memset(m, 0, sizeof *m);
-    memset(&m->dl_type, 0xff, sizeof m->dl_type);
-    m->vlans[0].tci = OVS_BE16_MAX;
-    if (is_ip_any(flow)) {
-        m->nw_frag = FLOW_NW_FRAG_MASK;
-        m->nw_proto = 0xff;
-        m->nw_ttl = random_range(2) ? 0xff : 0;
-        m->nw_tos = random_range(2) ? 0xff : 0;
-    }
-    if (random_range(2) && flow->dl_type == htons(ETH_TYPE_IP)) {
-        m->nw_src = m->nw_dst = OVS_BE32_MAX;
-    }
-    if (random_range(2) && flow->dl_type == htons(ETH_TYPE_IPV6)) {
-        m->ipv6_dst = in6addr_exact;
-        m->ipv6_label = htonl(IPV6_LABEL_MASK);
-    }
-    if (random_range(2)) {
-        memset(&m->dl_src, 0xff, sizeof m->dl_src);
-    }
-}
 
 /* Stores the flows of 'p' after the actions in software and after those of
  * 'rule' in the NIC. */
@@ -293,9 +113,10 @@ random_flow(struct nic_scene_flow *scene, struct ofpbuf *changes,
         return false;
     }
     dp_packet_delete(packet);
-    put_wildcards(&scene->match.flow, &scene->match.wc.masks);
+    nic_random_mask_changes(&scene->match.flow,
+                            &scene->match.wc.masks);
 
-    put_changes(changes, &scene->match.flow);
+    nic_random_put_changes(changes, &scene->match.flow);
     ofpbuf_put(&scene->actions, changes->data, changes->size);
     nl_msg_put_odp_port(&scene->actions, OVS_ACTION_ATTR_OUTPUT,
                         u32_to_odp(11));
@@ -316,9 +137,7 @@ check_flow(void)
     struct nic_rule rule;
     bool offloadable = false;
 
-    for (size_t i = 0; i < sizeof seed; i++) {
-        seed[i] = random_uint32();
-    }
+    nic_random_seed_bytes(seed);
     packet_build(&p, seed, NIC_TUNNEL_GENEVE);
     nic_scene_flow_init(&scene, "in_port(60),eth(),eth_type(0x1234)", "", 1);
     ofpbuf_init(&changes, 0);

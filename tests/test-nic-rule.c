@@ -27,6 +27,7 @@
 #include "nic-rule-check.h"
 #include "nic-rule-flow.h"
 #include "nic-rule-packet.h"
+#include "nic-rule-random.h"
 #include "nic-rule-rte.h"
 #include "nic-rule-scene.h"
 #include "nic-rule-twin.h"
@@ -167,162 +168,6 @@ check_values(void)
 
 /* Random flows. */
 
-enum kind { EGRESS, OUTER, INNER, INNER_VXLAN };
-
-static const uint32_t in_ports[] = {
-    [EGRESS] = 11, [OUTER] = 1, [INNER] = 60, [INNER_VXLAN] = 61
-};
-
-static enum nic_tunnel
-tunnel_of(enum kind kind)
-{
-    return (kind == EGRESS ? NIC_TUNNEL_NONE
-            : kind == INNER_VXLAN ? NIC_TUNNEL_VXLAN : NIC_TUNNEL_GENEVE);
-}
-
-/* Stores the flow that the datapath sees for 'p'.  Returns false if software
- * drops it. */
-static bool
-extract(enum kind kind, const struct packet *p, struct flow *flow)
-{
-    struct dp_packet *packet = nic_scene_receive(p, in_ports[kind], flow);
-
-    dp_packet_delete(packet);
-    return packet != NULL;
-}
-
-static void
-random_mask(void *mask_, size_t n, int exact_of_16, int some_of_16)
-{
-    uint8_t *mask = mask_;
-    int dice = random_range(16);
-
-    if (dice < exact_of_16) {
-        memset(mask, 0xff, n);
-    } else if (dice < exact_of_16 + some_of_16) {
-        for (size_t i = 0; i < n; i++) {
-            mask[i] = random_uint32();
-        }
-    }
-}
-
-#define MASK(FIELD, EXACT, SOME) \
-    random_mask(&m->FIELD, sizeof m->FIELD, EXACT, SOME)
-
-/* Like those of translation: type and fragments are nearly always matched,
- * few other fields are.  And some that it never writes. */
-static void
-random_wildcards(const struct flow *flow, struct flow *m)
-{
-    memset(m, 0, sizeof *m);
-    MASK(in_port, 16, 0);
-    MASK(recirc_id, 16, 0);
-    MASK(packet_type, 16, 0);
-    MASK(dl_type, 15, 0);
-    MASK(dl_dst, 4, 1);
-    MASK(dl_src, 2, 1);
-    if (random_range(16)) {
-        m->vlans[0].tci = htons(VLAN_VID_MASK | VLAN_CFI);
-    }
-    MASK(vlans[0].tci, 2, 2);
-    MASK(vlans[0].tpid, 4, 0);
-    if (flow->vlans[1].tci) {
-        MASK(vlans[1].tci, 4, 0);
-    }
-    if (is_ip_any(flow)) {
-        m->nw_frag = random_range(8) ? FLOW_NW_FRAG_MASK : random_range(4);
-        MASK(nw_tos, 3, 2);
-        MASK(nw_ttl, 3, 1);
-        MASK(nw_proto, 8, 0);
-        MASK(tp_src, 2, 1);
-        MASK(tp_dst, 3, 1);
-    }
-    if (flow->dl_type == htons(ETH_TYPE_IP) || random_range(16) == 0) {
-        MASK(nw_src, 3, 1);
-        MASK(nw_dst, 3, 1);
-    }
-    if (flow->dl_type == htons(ETH_TYPE_IPV6)) {
-        MASK(ipv6_src, 3, 1);
-        MASK(ipv6_dst, 3, 1);
-        MASK(ipv6_label, 2, 1);
-    }
-    if (flow->nw_proto == IPPROTO_TCP) {
-        m->tcp_flags = (random_range(4) ? 0
-                        : htons(random_range(4) ? 0xff : 0xfff));
-    }
-    if (random_range(16) == 0) {
-        MASK(nd_target, 4, 0);
-        MASK(arp_sha, 4, 0);
-        MASK(ct_state, 8, 0);
-        MASK(pkt_mark, 8, 0);
-    }
-}
-
-static void
-random_tunnel_wildcards(const struct flow_tnl *tnl, struct flow_tnl *m)
-{
-    size_t length = tnl->metadata.present.len;
-
-    MASK(tun_id, 15, 1);
-    MASK(ip_src, 14, 1);
-    MASK(ip_dst, 14, 1);
-    MASK(ipv6_src, 14, 1);
-    MASK(ipv6_dst, 14, 1);
-    MASK(ip_tos, 12, 2);
-    MASK(ip_ttl, 1, 0);
-    MASK(tp_src, 1, 1);
-    MASK(tp_dst, 1, 0);
-    m->flags = FLOW_TNL_F_DONT_FRAGMENT | FLOW_TNL_F_CSUM | FLOW_TNL_F_KEY;
-    if (random_range(4) == 0) {
-        m->flags |= FLOW_TNL_F_OAM;
-    }
-    if (tnl->flags & FLOW_TNL_F_UDPIF) {
-        const struct geneve_opt *value = tnl->metadata.opts.gnv;
-        struct geneve_opt *mask = m->metadata.opts.gnv;
-
-        m->flags |= FLOW_TNL_F_UDPIF;
-        m->metadata.present.len = 0xff;
-        if (random_range(4) == 0) {
-            return;
-        }
-        while (length) {
-            size_t size = 4 + value->length * 4;
-
-            mask->opt_class = OVS_BE16_MAX;
-            mask->type = UINT8_MAX;
-            mask->length = 0x1f;
-            random_mask(mask + 1, size - 4, 8, 6);
-            length -= size;
-            value += size / 4;
-            mask += size / 4;
-        }
-    }
-}
-
-/* What rules cannot see, by nic-rule-flow.h. */
-static void
-forget(struct flow *mask)
-{
-    mask->tunnel.flags &= ~(FLOW_TNL_F_CSUM | FLOW_TNL_F_DONT_FRAGMENT);
-}
-
-static bool
-flow_hits(const struct match *match, const struct flow *flow)
-{
-    const uint8_t *a = (const uint8_t *) &match->flow;
-    const uint8_t *b = (const uint8_t *) flow;
-    struct flow forgotten = match->wc.masks;
-    const uint8_t *mask = (const uint8_t *) &forgotten;
-
-    forget(&forgotten);
-    for (size_t i = 0; i < sizeof *flow; i++) {
-        if ((a[i] ^ b[i]) & mask[i]) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void
 fail_packet(const char *why, const struct nic_rule *rule,
             const struct match *match, const struct packet *p)
@@ -341,14 +186,15 @@ fail_packet(const char *why, const struct nic_rule *rule,
 
 /* Compares rule and flow for 'p'.  Returns true if the rule hits. */
 static bool
-compare(enum kind kind, const struct nic_rule *rule,
+compare(enum nic_random_kind kind, const struct nic_rule *rule,
         const struct nic_rule_rte *rte OVS_UNUSED, const struct match *match,
         const struct packet *p)
 {
     bool hit = nic_twin_hits(&rule->match, p->data, p->n);
     struct flow flow;
 
-    if (hit && (!extract(kind, p, &flow) || !flow_hits(match, &flow))) {
+    if (hit && (!nic_random_extract(kind, p, &flow)
+                || !nic_random_hits(match, &flow))) {
         fail_packet("the rule hits what the flow does not", rule, match, p);
     }
 #ifdef DPDK_NETDEV
@@ -359,34 +205,13 @@ compare(enum kind kind, const struct nic_rule *rule,
     return hit;
 }
 
-static void
-random_seed_bytes(uint8_t seed[PACKET_SEED_LEN])
-{
-    for (size_t i = 0; i < PACKET_SEED_LEN; i++) {
-        seed[i] = random_uint32();
-    }
-}
-
-/* True if 'flow' or its packet is one for which a rule may be stricter. */
-static bool
-may_miss_itself(const struct flow *flow, const struct packet *p)
-{
-    const uint8_t *ipv6 = memmem(p->data, p->n, "\x86\xdd", 2);
-
-    /* More tags than the datapath looks into, with any type.  Fragments, and
-     * the "atomic" ones of IPv6, for flows that do not match whether packets
-     * are fragments. */
-    return (eth_type_vlan(flow->dl_type) || flow->nw_frag
-            || (ipv6 && flow->dl_type == htons(ETH_TYPE_IPV6)));
-}
-
 struct tally {
     unsigned int rules, refusals[NIC_N_REFUSALS];
     unsigned int hits, misses;
 };
 
 static void
-check_flow(enum kind kind, const struct nic_scene_flow *actions,
+check_flow(enum nic_random_kind kind, const struct nic_scene_flow *actions,
            struct tally *tally)
 {
     uint8_t seed[PACKET_SEED_LEN], other[PACKET_SEED_LEN];
@@ -396,15 +221,10 @@ check_flow(enum kind kind, const struct nic_scene_flow *actions,
     struct match match;
     struct nic_rule rule;
 
-    random_seed_bytes(seed);
-    packet_build(&p, seed, tunnel_of(kind));
-    memset(&match, 0, sizeof match);
-    if (!extract(kind, &p, &match.flow)) {
+    nic_random_seed_bytes(seed);
+    packet_build(&p, seed, nic_random_tunnel(kind));
+    if (!nic_random_match(kind, &p, &match)) {
         return;
-    }
-    random_wildcards(&match.flow, &match.wc.masks);
-    if (kind >= INNER) {
-        random_tunnel_wildcards(&match.flow.tunnel, &match.wc.masks.tunnel);
     }
     nic_flow.match = &match;
     nic_rule_from_flow(&nic_flow, &rule);
@@ -419,7 +239,7 @@ check_flow(enum kind kind, const struct nic_scene_flow *actions,
 #endif
 
     if (!compare(kind, &rule, rte, &match, &p)
-        && !may_miss_itself(&match.flow, &p)) {
+        && !nic_random_may_miss(&match.flow, &p)) {
         fail_packet("the rule misses its own packet", &rule, &match, &p);
     }
     for (int i = 0; i < 60; i++) {
@@ -428,9 +248,9 @@ check_flow(enum kind kind, const struct nic_scene_flow *actions,
             other[random_range(PACKET_SEED_LEN)] = random_uint32();
         }
         if (i % 10 == 9) {
-            random_seed_bytes(other);
+            nic_random_seed_bytes(other);
         }
-        packet_build(&p, other, tunnel_of(kind));
+        packet_build(&p, other, nic_random_tunnel(kind));
         if (compare(kind, &rule, rte, &match, &p)) {
             tally->hits++;
         } else {
@@ -440,30 +260,15 @@ check_flow(enum kind kind, const struct nic_scene_flow *actions,
     free(rte);
 }
 
-/* A flow that no datapath has: whatever is in it, there is a rule that the NIC
- * takes, or a reason. */
+/* Whatever is in a flow, there is a rule that the NIC takes, or a reason. */
 static void
-check_garbage(const struct nic_scene_flow *actions, enum kind kind)
+check_garbage(const struct nic_scene_flow *actions, enum nic_random_kind kind)
 {
     struct nic_flow nic_flow = actions->flow;
     struct match match;
-    uint8_t *flow = (uint8_t *) &match.flow;
-    uint8_t *mask = (uint8_t *) &match.wc.masks;
-    int density = 1 << random_range(10);
     struct nic_rule rule;
 
-    memset(&match, 0, sizeof match);
-    for (size_t i = 0; i < sizeof match.flow; i++) {
-        flow[i] = random_range(4) ? random_uint32() : 0;
-        if (random_range(density) == 0) {
-            mask[i] = random_range(2) ? 0xff : random_uint32();
-        }
-    }
-    if (random_range(2)) {
-        match.flow.dl_type = htons(random_range(2) ? 0x0800 : 0x86dd);
-        match.wc.masks.dl_type = OVS_BE16_MAX;
-    }
-    match.flow.in_port.odp_port = u32_to_odp(in_ports[kind]);
+    nic_random_garbage(kind, &match);
     nic_flow.match = &match;
     nic_rule_from_flow(&nic_flow, &rule);
     if (rule.refusal == NIC_OFFLOADABLE) {
@@ -477,15 +282,15 @@ check_random(const char *seed, const char *n_flows)
     static const struct {
         const char *name, *flow, *actions;
     } kinds[] = {
-        [EGRESS] = { "egress", nic_header_flow, NULL },
-        [OUTER] = { "outer", nic_header_flow, "tnl_pop(60)" },
-        [INNER] = { "inner", nic_header_flow, "11" },
-        [INNER_VXLAN] = { "inner, VXLAN", nic_header_flow, "11" },
+        [NIC_RANDOM_EGRESS] = { "egress", nic_header_flow, NULL },
+        [NIC_RANDOM_OUTER] = { "outer", nic_header_flow, "tnl_pop(60)" },
+        [NIC_RANDOM_INNER] = { "inner", nic_header_flow, "11" },
+        [NIC_RANDOM_INNER_VXLAN] = { "inner, VXLAN", nic_header_flow, "11" },
     };
     int n = n_flows ? atoi(n_flows) : 20000;
 
     route_test_seed(seed);
-    for (int kind = EGRESS; kind <= INNER_VXLAN; kind++) {
+    for (size_t kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
         const char *actions = (kinds[kind].actions ? kinds[kind].actions
                                : nic_header_cases[0].actions);
         struct nic_scene_flow scene;
@@ -528,11 +333,15 @@ test_nic_rule(int argc, char *argv[])
         check_values();
     } else if (!strcmp(command, "random")) {
         check_random(argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL);
+    } else if (!strcmp(command, "reasons")) {
+        for (int i = NIC_OFFLOADABLE + 1; i < NIC_N_REFUSALS; i++) {
+            puts(nic_refusal_to_string(i));
+        }
     } else if (!strcmp(command, "flow") && argc == 5) {
         print_rule(argv[2], argv[3], argv[4]);
     } else {
-        ovs_fatal(0, "usage: test-nic-rule cases | headers | values | "
-                  "random [SEED [FLOWS]] | flow UPLINK FLOW ACTIONS");
+        ovs_fatal(0, "usage: test-nic-rule cases | headers | values | reasons "
+                  "| random [SEED [FLOWS]] | flow UPLINK FLOW ACTIONS");
     }
 }
 

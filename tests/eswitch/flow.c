@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The calls of rte_flow.  Ports that the configuration does not name go to
@@ -94,23 +95,15 @@ rte_flow_validate(uint16_t port_id, const struct rte_flow_attr *attr,
     return counted(retval);
 }
 
-struct rte_flow *
-rte_flow_create(uint16_t port_id, const struct rte_flow_attr *attr,
-                const struct rte_flow_item pattern[],
-                const struct rte_flow_action actions[],
-                struct rte_flow_error *error)
+static struct rte_flow *
+create(struct port *port, const struct rte_flow_attr *attr,
+       const struct rte_flow_item pattern[],
+       const struct rte_flow_action actions[], struct rte_flow_error *error)
 {
-    struct port *port = eswitch_port_find(port_id);
     struct draft draft = { .port = port };
     uintptr_t handle = 0;
     int retval;
 
-    if (!port) {
-        return REAL(rte_flow_create)(port_id, attr, pattern, actions, error);
-    }
-    if (model.slow_create) {
-        usleep(model.slow_create * 1000);
-    }
     if (!port->started) {
         counted(eswitch_refuse(error, ENODEV,
                                RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
@@ -129,6 +122,36 @@ rte_flow_create(uint16_t port_id, const struct rte_flow_attr *attr,
     }
     model.n_created++;
     return (struct rte_flow *) handle;
+}
+
+static uint64_t
+thread_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+struct rte_flow *
+rte_flow_create(uint16_t port_id, const struct rte_flow_attr *attr,
+                const struct rte_flow_item pattern[],
+                const struct rte_flow_action actions[],
+                struct rte_flow_error *error)
+{
+    struct port *port = eswitch_port_find(port_id);
+    uint64_t start = thread_ns();
+    struct rte_flow *flow;
+
+    if (!port) {
+        return REAL(rte_flow_create)(port_id, attr, pattern, actions, error);
+    }
+    if (model.slow_create) {
+        usleep(model.slow_create * 1000);
+    }
+    flow = create(port, attr, pattern, actions, error);
+    model.create_ns += thread_ns() - start;
+    return flow;
 }
 
 /* Why a handle means nothing: real hardware's driver would use freed memory,

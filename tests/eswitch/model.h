@@ -271,6 +271,10 @@ struct model {
     _Atomic uint64_t n_validated, n_created, n_destroyed, n_flushed;
     _Atomic uint64_t n_refused, n_flagged, n_errors;
     _Atomic uint64_t refused[256]; /* By errno. */
+
+    /* What the model itself costs: CPU time of rte_flow_create(), and memory
+     * of the rules that there are. */
+    _Atomic uint64_t create_ns, rule_bytes;
 };
 
 extern struct model model;

@@ -6,6 +6,7 @@
 #include "model.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -433,6 +434,7 @@ eswitch_rule_insert(struct draft *draft, uintptr_t *handle,
                  table_mix(0, rule->handle));
     rule->port->n_rules++;
     eswitch->n_rules++;
+    model.rule_bytes += malloc_usable_size(rule);
     *handle = rule->handle;
     return 0;
 }
@@ -474,6 +476,7 @@ eswitch_rule_remove(struct rule *rule)
     group_tidy(eswitch, rule->group, rule->matcher);
     rule->port->n_rules--;
     eswitch->n_rules--;
+    model.rule_bytes -= malloc_usable_size(rule);
     free(rule);
 }
 

@@ -321,10 +321,11 @@ static void
 show_totals(FILE *out)
 {
     fprintf(out, "totals validated=%lu created=%lu destroyed=%lu "
-            "flushed=%lu refused=%lu flagged=%lu errors=%lu\n",
+            "flushed=%lu refused=%lu flagged=%lu errors=%lu create-ns=%lu "
+            "rule-bytes=%lu\n",
             model.n_validated, model.n_created, model.n_destroyed,
             model.n_flushed, model.n_refused, model.n_flagged,
-            model.n_errors);
+            model.n_errors, model.create_ns, model.rule_bytes);
     for (int i = 0; i < 256; i++) {
         if (model.refused[i]) {
             const char *name = (i == ENOTSUP ? "ENOTSUP"
