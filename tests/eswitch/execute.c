@@ -195,7 +195,8 @@ too_large(const struct run *run)
     size_t header = 14 + (key->vlan ? 4 : 0) + (key->vlan_more ? 4 : 0);
     uint16_t mtu;
 
-    return !rte_eth_dev_get_mtu(run->target->id, &mtu)
+    return run->target->id < RTE_MAX_ETHPORTS
+           && !rte_eth_dev_get_mtu(run->target->id, &mtu)
            && run->frame.size > header + mtu;
 }
 

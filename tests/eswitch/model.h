@@ -231,6 +231,9 @@ struct port {
     _Atomic uint64_t n_executed, n_missed, n_missed_later, n_dropped;
     _Atomic uint64_t n_tx, n_tx_failed, n_too_large;
     _Atomic uint64_t taken_bytes, tx_bytes;     /* Past the program. */
+
+    /* How much of that is older than the driver's own counters. */
+    uint64_t old_taken, old_taken_bytes, old_tx, old_tx_bytes;
 };
 
 struct eswitch {

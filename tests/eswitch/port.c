@@ -70,12 +70,23 @@ rte_eth_stats_get(uint16_t port_id, struct rte_eth_stats *stats)
     struct port *port = retval ? NULL : eswitch_port_find(port_id);
 
     if (port) {
-        stats->ipackets -= port->n_executed + port->n_dropped;
-        stats->ibytes -= port->taken_bytes;
-        stats->opackets -= port->n_tx;
-        stats->obytes -= port->tx_bytes;
+        stats->ipackets -= (port->n_executed + port->n_dropped
+                            - port->old_taken);
+        stats->ibytes -= port->taken_bytes - port->old_taken_bytes;
+        stats->opackets -= port->n_tx - port->old_tx;
+        stats->obytes -= port->tx_bytes - port->old_tx_bytes;
     }
     return retval;
+}
+
+/* The driver counts from 0 again. */
+static void
+forget_traffic(struct port *port)
+{
+    port->old_taken = port->n_executed + port->n_dropped;
+    port->old_taken_bytes = port->taken_bytes;
+    port->old_tx = port->n_tx;
+    port->old_tx_bytes = port->tx_bytes;
 }
 
 static uint16_t
@@ -239,6 +250,7 @@ rte_eth_dev_close(uint16_t port_id)
     if (port) {
         stop(port, "rte_eth_dev_close");
         remove_callbacks(port, port_id);
+        forget_traffic(port);
         port->id = RTE_MAX_ETHPORTS;
     }
     return REAL(rte_eth_dev_close)(port_id);

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host with NICs in network namespaces of its own, for the tests that need
-root: "host" with nic1..nicN, ovsdb-server and ovs-vswitchd, and "fabric" with
-the other ends, far1..farN."""
+"""Hosts in network namespaces of their own, for tests that need root.  That of
+the tests here: "host" with nic1..nicN, ovsdb-server and ovs-vswitchd, and
+"fabric" with the other ends, far1..farN."""
+import atexit
 import json
 import os
 import shutil
@@ -43,28 +44,33 @@ def run(*words, **how):
     return result.stdout
 
 
-class Lab:
-    """The lab; close() removes it."""
+def ended(pid):
+    """True if there is no such process, or nobody has asked how it ended."""
+    try:
+        with open('/proc/%d/stat' % pid) as stream:
+            return stream.read().rpartition(')')[2].split()[0] == 'Z'
+    except OSError:
+        return True
 
-    def __init__(self, nics=2):
-        self.name = 'mntool%d' % os.getpid()
-        self.nics = nics
-        self.dir = tempfile.mkdtemp(prefix=self.name)
+
+class Daemons:
+    """A host with ovsdb-server and ovs-vswitchd, in namespace "host" of those
+    that it makes, the PARTS; close() removes it all."""
+
+    def __init__(self, name, parts=('host', 'fabric')):
+        self.name = name
+        self.parts = parts
+        self.dir = tempfile.mkdtemp(prefix=name)
+        atexit.register(self.close)
         self.env = dict(os.environ, OVS_RUNDIR=self.dir, OVS_LOGDIR=self.dir,
                         OVS_DBDIR=self.dir, OVS_SYSCONFDIR=self.dir,
                         PYTHONDONTWRITEBYTECODE='1')
-        self.env.pop('SSH_CONNECTION', None)
-        self.state = os.path.join(self.dir, 'state.json')
-        for part in ('host', 'fabric'):
+        for part in parts:
             run('ip', 'netns', 'add', self.ns(part))
             self.ip('link set lo up', part)
-        for n in range(1, nics + 1):
-            self.ip('link add nic%d type veth peer name far%d netns %s'
-                    % (n, n, self.ns('fabric')))
-            self.ip('link set far%d up' % n, 'fabric')
-            self.ip('addr add 10.1.%d.254/24 dev far%d' % (n, n), 'fabric')
-            self.ip('addr add 2001:db8:%d::fe/64 dev far%d nodad' % (n, n),
-                    'fabric')
+
+    def start_database(self, *settings):
+        """Starts ovsdb-server, with SETTINGS of table Open_vSwitch."""
         run(TREE + '/ovsdb/ovsdb-tool', 'create', self.dir + '/conf.db',
             TREE + '/vswitchd/vswitch.ovsschema')
         self.host(TREE + '/ovsdb/ovsdb-server', '--detach', '--pidfile',
@@ -74,18 +80,18 @@ class Lab:
         # Idle PMD threads sleep.
         self.vsctl('--no-wait', 'init', '--', 'set', 'Open_vSwitch', '.',
                    'other_config:pmd-maxsleep=200',
-                   'other_config:pmd-sleep-max=200')
-        self.start_vswitchd()
+                   'other_config:pmd-sleep-max=200', *settings)
 
     def ns(self, part):
         """The name of a namespace."""
         return '%s-%s' % (self.name, part)
 
-    def start_vswitchd(self):
-        """Starts ovs-vswitchd."""
-        self.host(TREE + '/vswitchd/ovs-vswitchd', '--detach', '--pidfile',
-                  '--log-file', '--no-chdir', '-vconsole:off',
-                  'unix:%s/db.sock' % self.dir)
+    def start_vswitchd(self, **variables):
+        """Starts ovs-vswitchd, with these environment VARIABLES."""
+        run('ip', 'netns', 'exec', self.ns('host'),
+            TREE + '/vswitchd/ovs-vswitchd', '--detach', '--pidfile',
+            '--log-file', '--no-chdir', '-vconsole:off',
+            'unix:%s/db.sock' % self.dir, env={**self.env, **variables})
 
     def stop(self, daemon, how=signal.SIGTERM):
         """Ends a daemon that start_vswitchd() or __init__() started."""
@@ -96,18 +102,17 @@ class Lab:
         except (OSError, ValueError):
             return
         for _ in range(500):
-            try:
-                os.kill(pid, 0)
-            except OSError:
+            if ended(pid):
                 return
             time.sleep(0.02)
         os.kill(pid, signal.SIGKILL)
 
     def close(self):
-        """Removes the lab."""
+        """Removes it all."""
+        atexit.unregister(self.close)
         self.stop('ovs-vswitchd')
         self.stop('ovsdb-server')
-        for part in ('host', 'fabric'):
+        for part in self.parts:
             run('ip', 'netns', 'del', self.ns(part))
         shutil.rmtree(self.dir)
 
@@ -123,6 +128,30 @@ class Lab:
         """Runs ovs-vsctl."""
         return self.host(TREE + '/utilities/ovs-vsctl', '--timeout=20',
                          *words)
+
+    def appctl(self, *words):
+        """Asks ovs-vswitchd."""
+        return self.host(TREE + '/utilities/ovs-appctl', '--timeout=20',
+                         *words)
+
+
+class Lab(Daemons):
+    """The lab of the tool's tests."""
+
+    def __init__(self, nics=2):
+        super().__init__('mntool%d' % os.getpid())
+        self.nics = nics
+        self.env.pop('SSH_CONNECTION', None)
+        self.state = os.path.join(self.dir, 'state.json')
+        for n in range(1, nics + 1):
+            self.ip('link add nic%d type veth peer name far%d netns %s'
+                    % (n, n, self.ns('fabric')))
+            self.ip('link set far%d up' % n, 'fabric')
+            self.ip('addr add 10.1.%d.254/24 dev far%d' % (n, n), 'fabric')
+            self.ip('addr add 2001:db8:%d::fe/64 dev far%d nodad' % (n, n),
+                    'fabric')
+        self.start_database()
+        self.start_vswitchd()
 
     def tool(self, *words, env=None):
         """Runs ovs-multinic; returns (status, output, error output)."""

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same host twice, with hw-offload and without, and the same packets to
+both: what comes out must be the same."""
+import collections
+import concurrent.futures
+import time
+import unittest
+
+import host
+import lab
+import packets
+import wire
+
+WHY_NOT = lab.why_not()
+
+
+class Pair:
+    """Two hosts; the arguments are those of host.Host."""
+
+    def __init__(self, *arguments, **keywords):
+        self.hosts = []
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            made = [pool.submit(host.Host, *arguments, **{
+                **keywords, 'offload': offload}) for offload in (True, False)]
+        try:
+            self.hosts = [future.result() for future in made]
+        except BaseException:
+            for future in made:
+                if not future.exception():
+                    future.result().close()
+            raise
+        self.hardware, self.software = self.hosts
+
+    def close(self):
+        """Removes both."""
+        for one in self.hosts:
+            one.close()
+
+    def __getattr__(self, name):
+        """Methods that are not here are called on both hosts, and return what
+        that with the model returns."""
+        def call(*arguments, **keywords):
+            result = getattr(self.hardware, name)(*arguments, **keywords)
+            getattr(self.software, name)(*arguments, **keywords)
+            return result
+        return call
+
+    def quiet(self):
+        """Nothing more has come out than what was asked for."""
+        for one in self.hosts:
+            heard = one.hear()
+            if heard:
+                raise AssertionError('%s: not expected:\n%s' % (
+                    self.name_of(one), table(heard)))
+
+    def name_of(self, one):
+        """For messages."""
+        return 'hardware' if one is self.hardware else 'software'
+
+    def exchange(self, source, frames, expected, seconds=5):
+        """Sends FRAMES into port SOURCE of both hosts and waits until as many
+        have come as EXPECTED says, {port: number}.  Returns what has come
+        out of the one with the model.  Both must have sent the same."""
+        self.quiet()
+        for one in self.hosts:
+            for frame in frames:
+                one.far[source].send(frame)
+        both = [self.collect(one, expected, seconds) for one in self.hosts]
+        for port in sorted(set(both[0]) | set(both[1])):
+            mine, reference = (sorted(map(packets.comparable,
+                                          heard.get(port, [])))
+                               for heard in both)
+            if mine != reference:
+                raise AssertionError('%s: hardware sent\n%s\nsoftware\n%s' % (
+                    port, table({port: both[0].get(port, [])}),
+                    table({port: both[1].get(port, [])})))
+            for frame in both[0].get(port, []):
+                problem = packets.Tunnel(frame).problem
+                if problem:
+                    raise AssertionError('bad %s:\n%s' % (
+                        problem, packets.show(frame)))
+        return both[0]
+
+    def collect(self, one, expected, seconds):
+        """What comes out until it is as EXPECTED."""
+        frames = collections.defaultdict(list)
+        end = time.monotonic() + seconds
+        while True:
+            for port, more in one.hear().items():
+                frames[port] += more
+            if all(len(frames[port]) >= number
+                   for port, number in expected.items()):
+                break
+            left = end - time.monotonic()
+            if left <= 0:
+                break
+            wire.wait(one.far.values(), left)
+        got = {port: len(more) for port, more in frames.items() if more}
+        if got != {port: n for port, n in expected.items() if n}:
+            raise AssertionError('%s sent %s, expected %s:\n%s' % (
+                self.name_of(one), got, expected, table(frames)))
+        return frames
+
+    def in_nic(self, source, frames, expected, seconds=15):
+        """Sends FRAMES until the NIC forwards them all and no PMD thread sees
+        one.  EXPECTED is as above, or one port.  Returns what came out of
+        the model's host."""
+        if isinstance(expected, str):
+            expected = {expected: len(frames)}
+        end = time.monotonic() + seconds
+        while True:
+            before, polled = self.hardware.passed(), self.hardware.polled()
+            heard = self.exchange(source, frames, expected)
+            polled = self.hardware.polled() - polled
+            change = difference(before, self.hardware.passed())
+            if change[source].get('executed', 0) == len(frames):
+                break
+            if time.monotonic() > end:
+                raise AssertionError('%s: not all in the NIC: %s\n%s\n%s' % (
+                    source, change[source],
+                    '\n'.join(self.hardware.rules()), self.explain()))
+            time.sleep(0.03)
+        missed = sum(counters.get('missed', 0) for counters in
+                     change.values())
+        if polled > missed:
+            raise AssertionError('PMD threads saw %d packets, the model left '
+                                 '%d to them' % (polled, missed))
+        for frame in heard.get(next(iter(expected)), []):
+            tunnel = packets.Tunnel(frame)
+            if tunnel.found and (tunnel.checksum
+                                 or tunnel.source_port < 0xc000):
+                raise AssertionError('no NIC did this:\n'
+                                     + packets.show(frame))
+        return heard
+
+    def in_software(self, source, frames, expected, reason=None, seconds=15):
+        """FRAMES pass as without offload, and stay with the PMD threads, for
+        REASON if given."""
+        if isinstance(expected, str):
+            expected = {expected: len(frames)}
+        self.exchange(source, frames, expected)
+        if reason:
+            host.until(lambda: 'reason %s\n%s' % (reason, self.explain()),
+                       lambda: self.hardware.reasons().get(reason), seconds)
+        before = self.hardware.passed()
+        heard = self.exchange(source, frames, expected)
+        change = difference(before, self.hardware.passed())
+        if change[source].get('executed', 0):
+            raise AssertionError('%s: the NIC forwarded %s\n%s' % (
+                source, change[source], '\n'.join(self.hardware.rules())))
+        return heard
+
+    def until_moved(self, source, frames, target, seconds=10):
+        """Sends FRAMES until both hosts send them by port TARGET only.  In
+        between they may come by any other port, or be lost."""
+        for one in self.hosts:
+            host.until('%s sends by %s' % (self.name_of(one), target),
+                       lambda: self.moved(one, source, frames, target),
+                       seconds)
+
+    def moved(self, one, source, frames, target):
+        """True if FRAMES come, by TARGET only."""
+        one.hear()
+        for frame in frames:
+            one.far[source].send(frame)
+        try:
+            self.collect(one, {target: len(frames)}, 0.3)
+        except AssertionError:
+            return False
+        return True
+
+    def explain(self):
+        """For messages: what the daemon says of its flows."""
+        software = [line for line in self.hardware.dump('all')
+                    if 'offloaded:yes' not in line]
+        return '%s\n%s' % (self.hardware.appctl('encap/offload-show'),
+                           '\n'.join(software))
+
+
+def difference(before, after):
+    """What counters of passed() have grown by."""
+    return {port: {key: number - before[port].get(key, 0)
+                   for key, number in counters.items()}
+            for port, counters in after.items() if port in before}
+
+
+def table(heard):
+    """Frames by port, for messages."""
+    return '\n'.join('  %s: %s' % (port, packets.show(frame))
+                     for port, frames in sorted(heard.items())
+                     for frame in frames[:20]) or '  nothing'
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class PairTest(unittest.TestCase):
+    """Tests of one pair.  ARGUMENTS are those of the hosts."""
+    arguments = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.pair = Pair(**cls.arguments)
+        cls.addClassCleanup(cls.pair.close)
+
+    def setUp(self):
+        self.hardware = self.pair.hardware
+        # No test finds flows or packets of another.
+        self.pair.flows('')
+        self.pair.purge()
+        for one in self.pair.hosts:
+            one.hear()
+
+    def tearDown(self):
+        self.pair.quiet()
+        for one in self.pair.hosts:
+            self.assertEqual([], one.faults())
+        self.assertEqual([], self.pair.software.rules())

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NICs that have no room, refuse, or take their time.  Traffic is never lost,
+the reason is shown, and what is in software goes to the NIC when the cause has
+gone."""
+import host
+import packets
+import pair
+from stream import Lane, Stream, template
+
+
+class Faults(pair.PairTest):
+    """One NIC, two VFs."""
+    arguments = {'vms': 2}
+
+    def setUp(self):
+        super().setUp()
+        self.pair.flows('\n'.join(
+            'udp,in_port=vm1a,tp_dst=%d,actions=set_field:%d->tun_id,'
+            'output:t1' % (5000 + n, n) for n in range(10))
+                        + '\nin_port=t1,actions=vm1a\n')
+        self.addCleanup(self.mend)
+
+    def mend(self):
+        """Ends all faults."""
+        self.hardware.max_idle(host.MAX_IDLE)
+        for command in ('limit-rules all none', 'limit-encaps all none',
+                        'fail-create off', 'fail-query off', 'slow-create 0',
+                        'freeze-counters no', 'geneve-option all yes'):
+            self.hardware.model(command)
+
+    def frames(self, *numbers):
+        """Frames of flows that go to as many VNIs."""
+        return [packets.inner('udp', dport=5000 + n) for n in numbers]
+
+    def come(self, vni=5, options=b''):
+        """A packet from the wire."""
+        return packets.outer(self.hardware, 1,
+                             packets.inner('udp', outgoing=False), vni,
+                             options)
+
+    def test_table_full(self):
+        """No room for rules, and then there is."""
+        self.hardware.model('limit-rules nic1 2')
+        self.pair.in_nic('vm1a', self.frames(0, 1), 'nic1')
+        self.pair.in_software('vm1a', self.frames(2, 3), 'nic1', 'table-full')
+        self.pair.in_nic('vm1a', self.frames(0, 1), 'nic1')
+        self.pair.in_software('nic1', [self.come()], 'vm1a', 'table-full')
+        self.hardware.model('limit-rules nic1 none')
+        self.pair.in_nic('vm1a', self.frames(0, 1, 2, 3), 'nic1')
+        self.pair.in_nic('nic1', [self.come()], 'vm1a')
+        self.assertFalse(self.hardware.reasons().get('table-full'))
+
+    def test_room_by_others(self):
+        """Another flow's end makes room."""
+        self.hardware.model('limit-rules nic1 1')
+        self.pair.in_nic('vm1a', self.frames(0), 'nic1')
+        self.pair.in_software('vm1a', self.frames(1), 'nic1', 'table-full')
+        # What is sent is kept.
+        self.hardware.max_idle(1000)
+        self.pair.in_nic('vm1a', self.frames(1), 'nic1')
+
+    def test_contexts_full(self):
+        """No room for outer headers."""
+        self.hardware.model('limit-encaps nic1 1')
+        self.pair.in_nic('vm1a', self.frames(0), 'nic1')
+        # mlx5 says EINVAL.
+        self.pair.in_software('vm1a', self.frames(1, 2), 'nic1', 'nic-refused')
+        # What needs no header is not concerned.
+        self.pair.in_nic('nic1', [self.come()], 'vm1a')
+        self.hardware.model('limit-encaps nic1 none')
+        self.pair.in_nic('vm1a', self.frames(0, 1, 2), 'nic1')
+
+    def test_create_fails(self):
+        """What was validated is refused."""
+        for error, reason in (('ENOMEM', 'table-full'),
+                              ('EINVAL', 'nic-refused'),
+                              ('EIO', 'nic-refused')):
+            with self.subTest(error=error):
+                self.pair.purge()
+                self.hardware.model('fail-create', error)
+                self.pair.in_software('vm1a', self.frames(0, 1), 'nic1',
+                                      reason)
+                self.pair.in_software('nic1', [self.come()], 'vm1a', reason)
+                self.hardware.model('fail-create off')
+                self.pair.in_nic('vm1a', self.frames(0, 1), 'nic1')
+                self.pair.in_nic('nic1', [self.come()], 'vm1a')
+
+    def test_second_rule_fails(self):
+        """Rule A is there and B is refused: all is software's."""
+        self.hardware.model('limit-rules nic1 1')
+        self.pair.in_software('nic1', [self.come()] * 3, 'vm1a', 'table-full')
+        self.hardware.model('limit-rules nic1 none')
+        self.pair.in_nic('nic1', [self.come()] * 3, 'vm1a')
+
+    def test_slow_create(self):
+        """A NIC that takes its time holds up neither packets nor people."""
+        self.hardware.model('slow-create 300')
+        with Stream(self.hardware, [Lane('vm1a', template(dport=5000 + n))
+                                    for n in range(10)], 50) as stream:
+            stream.goes_on()
+            self.hardware.appctl('version')
+            self.hardware.dump('all')
+            self.hardware.offload_show()
+            host.until('all rules', lambda: len(self.hardware.rules()) == 10)
+            stream.goes_on()
+            self.hardware.model('slow-create 0')
+        for lane in range(10):
+            self.assertEqual([], stream.lost(lane))
+
+    def test_second_option(self):
+        """A NIC has one option at a time."""
+        first = 'in_port=t1,tun_metadata0=1,actions=vm1a\n'
+        second = 'in_port=t1,tun_metadata1=2,actions=vm1b\n'
+        packet = [self.come(options=packets.option(1)),
+                  self.come(options=packets.option(2, 0x81, 0x103))]
+        self.pair.flows(first + second)
+        self.pair.in_nic('nic1', [packet[0]], 'vm1a')
+        self.pair.in_software('nic1', [packet[1]], 'vm1b',
+                              'second-option-tuple')
+        self.pair.in_nic('nic1', [packet[0]], 'vm1a')
+        # The first one's end is the second one's chance.
+        self.hardware.max_idle(1000)
+        self.pair.in_nic('nic1', [packet[1]], 'vm1b')
+
+    def test_no_option_support(self):
+        """Firmware without options, seen at validation or at creation."""
+        self.pair.flows('in_port=t1,tun_metadata0=1,actions=vm1a\n'
+                        'in_port=t1,tun_metadata0=2,actions=vm1b\n')
+        packet = [self.come(options=packets.option(1))] * 2
+        for support in ('no', 'late'):
+            with self.subTest(support=support):
+                self.hardware.model('geneve-option nic1', support)
+                self.pair.purge()
+                self.pair.in_software('nic1', packet, 'vm1a')
+                host.until(self.pair.explain, lambda: set(
+                    self.hardware.reasons()) & {'nic-refused', 'table-full'})
+                self.hardware.model('geneve-option nic1 yes')
+        self.pair.purge()
+        self.pair.in_nic('nic1', packet, 'vm1a')
+
+    def test_counters_fail(self):
+        """Counters that cannot be read take no flow away."""
+        self.pair.in_nic('vm1a', self.frames(0), 'nic1')
+        for fault, end in (('fail-query EIO', 'fail-query off'),
+                           ('freeze-counters yes', 'freeze-counters no')):
+            with self.subTest(fault=fault):
+                self.hardware.model(fault)
+                for _ in range(3):
+                    self.hardware.dump()
+                    self.pair.in_nic('vm1a', self.frames(0), 'nic1')
+                self.hardware.model(end)
+
+        def counted():
+            return sum(nic['hardware']['packets']
+                       for nic in self.hardware.offload_show()['nics'])
+        before = counted()
+        self.pair.exchange('vm1a', self.frames(0) * 5, {'nic1': 5})
+        host.until('counters', lambda: counted() >= before + 5)
+
+    def test_stopped(self):
+        """A port of the NIC that is stopped for good keeps its flows in
+        software, if anything."""
+        self.pair.in_nic('nic1', [self.come()], 'vm1a')
+        self.pair.vsctl('del-port', 'vm1a')
+        host.until('no rule to it', lambda: not self.hardware.rules(
+            'port net_af_packet_vm1a'))
+        self.pair.vsctl(*self.hardware.port_words('vm1a')[1:])
+        self.pair.flows('in_port=t1,actions=vm1a\n')
+        self.pair.in_nic('nic1', [self.come()], 'vm1a')

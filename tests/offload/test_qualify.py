@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/hw-qualify on the model."""
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import lab
+
+WHY_NOT = lab.why_not()
+HERE = os.path.dirname(os.path.realpath(__file__))
+SCRIPT = os.path.join(lab.TOP, 'tests/hw-qualify')
+
+
+def qualify(*arguments):
+    """(exit status, what it prints)."""
+    done = subprocess.run((SCRIPT,) + arguments, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=300)
+    return done.returncode, done.stdout
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class Qualify(unittest.TestCase):
+    """The model is as good as known NICs, or as bad."""
+
+    def report(self, *arguments):
+        """(exit status, report)."""
+        with tempfile.TemporaryDirectory() as where:
+            status, said = qualify('--model', *arguments, '--output',
+                                   where + '/report')
+            with open(where + '/report.json') as stream:
+                report = json.load(stream)
+            with open(where + '/report.txt') as stream:
+                text = stream.read()
+        for check in report['checks']:
+            self.assertIn(check['name'], text)
+        self.assertEqual(said.splitlines()[-1], text.splitlines()[-1])
+        self.assertEqual([], glob.glob('/run/netns/mnoff%d-*' % os.getpid()))
+        return status, report
+
+    def failed(self, report):
+        """{name: detail} of checks that failed."""
+        return {check['name']: check['detail'] for check in report['checks']
+                if check['status'] == 'failed'}
+
+    def test_all(self):
+        """All but traffic, on what the model takes for a ConnectX-6 Dx."""
+        status, report = self.report(
+            '', '--limit', '500', '--phase', 'machine', '--phase', 'shapes',
+            '--phase', 'measure')
+        self.assertEqual({}, self.failed(report))
+        self.assertEqual(0, status)
+        names = [check['name'] for check in report['checks']]
+        self.assertEqual(len(set(names)), len(names))
+        skipped = [check['name'] for check in report['checks']
+                   if check['status'] == 'skipped']
+        self.assertEqual(['machine'], skipped)
+        values = {one['name']: one['value']
+                  for one in report['measurements']}
+        # Each flow has a header of its own, and the model has no limit.
+        self.assertEqual(500, values['encap contexts'])
+        self.assertEqual('refused', values['match of ICMP type'])
+        self.assertLess(8, values['UDP source ports of 64 flows'])
+        self.assertGreater(3, values['seconds until a counter shows a packet'])
+        for name, value in values.items():
+            if name.startswith('rules a second'):
+                self.assertLess(0, value)
+
+    def test_no_options(self):
+        """A NIC that cannot match options, and has no room: the report says
+        so."""
+        status, report = self.report('device=cx5 max-encaps=64', '--limit',
+                                     '100', '--phase', 'shapes', '--phase',
+                                     'measure')
+        self.assertEqual(1, status)
+        failed = self.failed(report)
+        for name in ('geneve over IPv4: rule B, option matched',
+                     'geneve over IPv6: rule B, option matched'):
+            self.assertIn('nic-refused', failed[name])
+        self.assertEqual(set(), {name for name in failed if not any(
+            word in name for word in ('option', 'pop_vlan'))}, failed)
+        self.assertEqual([64], [one['value']
+                                for one in report['measurements']
+                                if one['name'] == 'encap contexts'])
+
+    def test_hardware(self):
+        """The way of real NICs, whose devices are borrowed."""
+        net = 'mnqualify%d' % os.getpid()
+        lab.run('ip', 'netns', 'add', net)
+        self.addCleanup(lab.run, 'ip', 'netns', 'del', net)
+        lab.run('ip', '-n', net, 'link', 'set', 'lo', 'up')
+        with tempfile.TemporaryDirectory() as where:
+            path = where + '/report'
+            subprocess.run(('ip', 'netns', 'exec', net, sys.executable,
+                            os.path.join(HERE, 'stand_in.py'), path),
+                           check=True, timeout=120,
+                           stdout=subprocess.DEVNULL)
+            with open(path + '.json') as stream:
+                report = json.load(stream)
+            with open(path + '.links') as stream:
+                before, after = json.load(stream)
+        self.assertEqual({}, self.failed(report))
+        names = {check['name']: check['status'] for check in report['checks']}
+        for name in ('directions.Geneve4.egress (nic=1)',
+                     'geneve over IPv6: rule B, option matched',
+                     'p0', 'r0', 'v0', 'w0'):
+            self.assertEqual('ok', names[name])
+        self.assertEqual('skipped', names['options.Options'])
+        self.assertEqual(before, after)
+
+    def test_arguments(self):
+        """Nothing is done, and one line says why."""
+        for arguments, what in (
+                ((), 'needs --nic, or --model'),
+                (('--nic', '0000:ff:1f.7'), 'needs VFs'),
+                (('--nic', 'x,vf=0'), 'not a PCI address'),
+                (('--model', '--limit', '0'), 'less than 1'),
+                (('--model', '', '--nic', '0000:ff:1f.7,vf=0'), 'needs')):
+            with self.subTest(arguments=arguments):
+                status, said = qualify(*arguments)
+                self.assertEqual(2, status, said)
+                self.assertIn(what, said)
+                self.assertNotIn('Traceback', said)
