@@ -171,10 +171,8 @@ add_port(char *save, bool uplink)
         bad("too many ports", name);
     }
     for (unsigned i = 0; i < model.n_ports; i++) {
-        if (!strcmp(model.ports[i].name, name)
-            || (uplink && model.ports[i].uplink
-                && model.ports[i].eswitch == eswitch)) {
-            bad("port used twice, or second uplink", name);
+        if (!strcmp(model.ports[i].name, name)) {
+            bad("port used twice", name);
         }
     }
     port = &model.ports[model.n_ports];

@@ -55,6 +55,14 @@ def until(what, condition, seconds=15):
         time.sleep(0.03)
 
 
+def sanitizers():
+    """What has to be preloaded before all else: the library of a sanitizer
+    that ovs-vswitchd is built with, and a space; or nothing."""
+    said = lab.run('ldd', lab.TREE + '/vswitchd/ovs-vswitchd')
+    return ''.join(path + ' ' for path in
+                   re.findall(r'lib[at]san\S* => (\S+)', said))
+
+
 def words(line):
     """The KEY=VALUE words of a line, as a dictionary."""
     return dict(re.findall(r'([a-z-]+)=(\S+)', line))
@@ -65,18 +73,20 @@ class Host(lab.Daemons):
     FAMILY that of the endpoints, KIND "geneve" or "vxlan", MTU that of the
     representors.  Ports are net_tap's if TAPS, otherwise those of
     net_af_packet, which puts fragments together and cannot be started again.
+    With ONE_ESWITCH they are all on one, as ports of one card can be.
     Without OFFLOAD all is done in software, and the model only says what NICs
     there are.  ESWITCH has words for the model's configuration, SETTINGS such
     for other_config."""
     count = 0
 
     def __init__(self, nics=1, vms=1, family=4, kind='geneve', offload=True,
-                 eswitch='', settings=(), mtu=1400, taps=False):
+                 eswitch='', settings=(), mtu=1400, taps=False,
+                 one_eswitch=False):
         Host.count += 1
         super().__init__('mnoff%d-%d' % (os.getpid(), Host.count),
                          ('host', 'far'))
         self.nics, self.family, self.kind = range(1, nics + 1), family, kind
-        self.offload, self.mtu = offload, mtu
+        self.offload, self.mtu, self.one_eswitch = offload, mtu, one_eswitch
         self.uplinks = ['nic%d' % n for n in self.nics]
         self.vms = ['vm%d%c' % (n, 97 + i)
                     for n in self.nics for i in range(vms)]
@@ -108,13 +118,16 @@ class Host(lab.Daemons):
             print('control %s/control' % self.dir, file=stream)
             print('counter-lag 200', file=stream)
             for n in self.nics:
-                print('eswitch nic%d domain=%d %s' % (n, n, eswitch),
+                if n == self.eswitch_of(n):
+                    print('eswitch nic%d domain=%d %s' % (n, n, eswitch),
+                          file=stream)
+                print('uplink nic%d %s' % (self.eswitch_of(n),
+                                           self.devices['nic%d' % n]),
                       file=stream)
-                print('uplink nic%d %s' % (n, self.devices['nic%d' % n]),
-                      file=stream)
-            for port in self.vms:
-                print('representor nic%s %s vf=%d'
-                      % (port[2], self.devices[port], ord(port[3]) - 97),
+            for number, port in enumerate(self.vms):
+                print('representor nic%d %s vf=%d'
+                      % (self.eswitch_of(int(port[2])), self.devices[port],
+                         number if self.one_eswitch else ord(port[3]) - 97),
                       file=stream)
         cpus = sorted(os.sched_getaffinity(0))
         self.start_database(
@@ -133,6 +146,10 @@ class Host(lab.Daemons):
                             for port in self.ports)
         self.add_addresses()
 
+    def eswitch_of(self, n):
+        """The number of the eSwitch of NIC N's ports."""
+        return 1 if self.one_eswitch else n
+
     def add_device(self, port):
         """A veth pair for PORT."""
         mtu = 1500 if port in self.uplinks else self.mtu
@@ -143,7 +160,7 @@ class Host(lab.Daemons):
         self.far[port] = wire.Wire(self.ns('far'), port)
 
     def start_vswitchd(self, **variables):
-        super().start_vswitchd(LD_PRELOAD=LIBRARY, **variables,
+        super().start_vswitchd(LD_PRELOAD=sanitizers() + LIBRARY, **variables,
                                ESWITCH_CONFIG=self.dir + '/eswitch.conf')
 
     def port_words(self, port, *settings):
