@@ -14,6 +14,7 @@
 #include "neighbor-request.h"
 #include "netdev.h"
 #include "netdev-offload.h"
+#include "nic-offload.h"
 #include "netdev-provider.h"
 #include "openvswitch/dynamic-string.h"
 #include "ovs-router.h"
@@ -196,9 +197,11 @@ check_origin(const struct encap_check *check,
     if (!encap_endpoint_is_configured(endpoint)
         && has_configured(check->registry, &endpoint->ip)) {
         encap_findings_add(check->findings, ENCAP_WARNING, ip,
-                           xasprintf("local_ip of %"PRIuSIZE" tunnels, but "
+                           xasprintf("local_ip of %"PRIuSIZE" tunnel%s, but "
                                      "not one of the configured endpoints",
-                                     endpoint->n_tunnels), NULL);
+                                     endpoint->n_tunnels,
+                                     endpoint->n_tunnels == 1 ? "" : "s"),
+                           NULL);
     }
 }
 
@@ -331,11 +334,19 @@ check_endpoints(const struct encap_check *check)
 static void
 check_offload(const struct encap_check *check)
 {
-    if (check->registry->n_endpoints && !netdev_is_flow_api_enabled()) {
+    if (!check->registry->n_endpoints) {
+        return;
+    }
+    if (!netdev_is_flow_api_enabled()) {
         encap_findings_add(check->findings, ENCAP_INFO, "hw-offload",
                            xstrdup("off: the CPU encapsulates all packets"),
                            xstrdup("ovs-vsctl set Open_vSwitch . "
                                    "other_config:hw-offload=true"));
+    } else if (!nic_offload_is_enabled()) {
+        encap_findings_add(check->findings, ENCAP_INFO, "encap-offload",
+                           xstrdup("off: the CPU encapsulates all packets"),
+                           xstrdup("ovs-vsctl remove Open_vSwitch . "
+                                   "other_config encap-offload"));
     }
 }
 

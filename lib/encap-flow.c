@@ -58,6 +58,16 @@ encap_flow_sums_find(const struct encap_flow_sums *sums,
     return NULL;
 }
 
+/* "ovs" is the layer of flows that a NIC only marks, or hands on (base's
+ * netdev-offload-dpdk.c; nic-offload.h). */
+static bool
+is_in_hardware(const struct dpif_flow *flow)
+{
+    const char *layer = flow->attrs.dp_layer;
+
+    return flow->attrs.offloaded && !(layer && !strcmp(layer, "ovs"));
+}
+
 /* The sum of 'ip', in which the flow that is being added is counted. */
 static struct encap_flow_sum *
 get_sum(struct encap_flow_sums *sums, const struct in6_addr *ip,
@@ -74,7 +84,7 @@ get_sum(struct encap_flow_sums *sums, const struct in6_addr *ip,
     if (sum->last_flow != sums->n_flows) {
         sum->last_flow = sums->n_flows;
         sum->n_flows++;
-        sum->n_offloaded += flow->attrs.offloaded;
+        sum->n_offloaded += is_in_hardware(flow);
     }
     return sum;
 }

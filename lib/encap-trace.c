@@ -18,6 +18,7 @@
 #include "netdev.h"
 #include "netdev-offload.h"
 #include "nic-forecast.h"
+#include "nic-rule.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/geneve.h"
 #include "openvswitch/json.h"
@@ -299,35 +300,93 @@ explain_uplinks(const struct encap_registry *registry, const char *bridge,
     }
 }
 
-/* Bytes that Geneve adds to an inner IP packet that is sent from 'endpoint';
- * with OVN's option, which is not there for everyone. */
+/* One option of 4 bytes (ovn-architecture(7)). */
+enum { OVN_OPTION_LEN = 8 };
+
+/* Bytes that the tunnel adds to an inner IP packet sent from 'endpoint',
+ * without options. */
 static size_t
 headers_len(const struct encap_endpoint *endpoint)
 {
+    BUILD_ASSERT_DECL(sizeof(struct genevehdr) == sizeof(struct vxlanhdr));
+
     return (ETH_HEADER_LEN + UDP_HEADER_LEN + sizeof(struct genevehdr)
-            + (encap_is_ipv6(&endpoint->ip) ? IPV6_HEADER_LEN : IP_HEADER_LEN)
-            + (endpoint->origins & ENCAP_ORIGIN_OVN ? 8 : 0));
+            + (encap_is_ipv6(&endpoint->ip)
+               ? IPV6_HEADER_LEN : IP_HEADER_LEN));
 }
 
-/* True if packets that come in by 'ingress' and leave by the uplinks of
- * 'egress' (both may be NULL) can be encapsulated in hardware, else false with
- * the reason appended to 'reason'. */
+/* True if the NIC knows the type of the tunnel, or that is not given. */
 static bool
-is_offloadable(const struct encap_registry *registry,
-               const struct encap_port *ingress,
+is_offloadable_tunnel(const struct encap_packet *packet, struct ds *reason)
+{
+    const char *type = packet->tunnel ? netdev_get_type(packet->tunnel)
+                       : "geneve";
+
+    if (strcmp(type, "geneve")
+        && (strcmp(type, "vxlan") || packet->config->exts)) {
+        ds_put_format(reason, "%s: tunnels of type %s%s",
+                      nic_refusal_to_string(NIC_UNSUPPORTED_ACTION), type,
+                      strcmp(type, "vxlan") ? "" : " with extensions");
+        return false;
+    }
+    return true;
+}
+
+static bool
+has_eswitch(const char *name, unsigned int eswitch, struct ds *reason)
+{
+    if (!eswitch) {
+        ds_put_format(reason, "%s: the eSwitch of %s is not known",
+                      nic_refusal_to_string(NIC_NO_REPRESENTOR), name);
+    }
+    return eswitch != 0;
+}
+
+/* What can be said of 'packet', which leaves by 'uplink'. */
+static bool
+is_offloadable_to(const struct encap_packet *packet,
+                  const struct encap_uplink *uplink, size_t header_len,
+                  struct ds *reason)
+{
+    const struct encap_registry *registry = packet->registry;
+    const struct encap_port *ingress = packet->ingress;
+
+    if (!has_eswitch(uplink->name, uplink->eswitch, reason)) {
+        return false;
+    }
+    if (uplink->eswitch != ingress->eswitch) {
+        ds_put_format(reason, "cross-nic: %s is on eSwitch %s, %s on %s",
+                      ingress->name, registry->eswitches[ingress->eswitch],
+                      uplink->name, registry->eswitches[uplink->eswitch]);
+        return false;
+    }
+    return nic_forecast_encap(ingress->name, uplink->name, header_len, reason);
+}
+
+/* True if 'packet', which leaves by the uplinks of 'egress' (or NULL), can be
+ * encapsulated in hardware.  'reason' gets why not; or, if it can, why not
+ * with OVN's option, which not all of OVN's packets have. */
+static bool
+is_offloadable(const struct encap_packet *packet,
                const struct encap_endpoint *egress, struct ds *reason)
 {
     if (!netdev_is_flow_api_enabled()) {
         ds_put_cstr(reason, "hw-offload is off");
         return false;
     }
-    if (!ingress) {
+    if (!packet->sender.ingress) {
         ds_put_cstr(reason, "no in_port on an eSwitch is given");
         return false;
     }
-    if (!ingress->eswitch) {
-        ds_put_format(reason, "the eSwitch of %s is not known",
-                      ingress->name);
+    if (!packet->ingress) {
+        ds_put_format(reason, "%s: %s is a tunnel",
+                      nic_refusal_to_string(NIC_TUNNEL_TO_TUNNEL),
+                      packet->sender.ingress);
+        return false;
+    }
+    if (!is_offloadable_tunnel(packet, reason)
+        || !has_eswitch(packet->ingress->name, packet->ingress->eswitch,
+                        reason)) {
         return false;
     }
     if (!egress || !egress->n_uplinks) {
@@ -335,25 +394,15 @@ is_offloadable(const struct encap_registry *registry,
         return false;
     }
     for (size_t i = 0; i < egress->n_uplinks; i++) {
-        const struct encap_uplink *uplink = &egress->uplinks[i];
-
-        if (!uplink->eswitch) {
-            ds_put_format(reason, "the eSwitch of %s is not known",
-                          uplink->name);
-            return false;
-        }
-        if (uplink->eswitch != ingress->eswitch) {
-            ds_put_format(reason, "cross-nic: %s is on eSwitch %s, %s on %s",
-                          ingress->name, registry->eswitches[ingress->eswitch],
-                          uplink->name, registry->eswitches[uplink->eswitch]);
+        if (!is_offloadable_to(packet, &egress->uplinks[i],
+                               headers_len(egress), reason)) {
             return false;
         }
     }
-    for (size_t i = 0; i < egress->n_uplinks; i++) {
-        if (!nic_forecast_encap(ingress->name, egress->uplinks[i].name,
-                                headers_len(egress), reason)) {
-            return false;
-        }
+    for (size_t i = 0; (egress->origins & ENCAP_ORIGIN_OVN && !reason->length
+                        && i < egress->n_uplinks); i++) {
+        is_offloadable_to(packet, &egress->uplinks[i],
+                          headers_len(egress) + OVN_OPTION_LEN, reason);
     }
     return true;
 }
@@ -363,11 +412,11 @@ explain_offload(const struct encap_packet *packet,
                 const struct encap_endpoint *egress, struct answer *answer)
 {
     struct ds reason = DS_EMPTY_INITIALIZER;
-    bool ok = is_offloadable(packet->registry, packet->ingress, egress,
-                             &reason);
+    bool ok = is_offloadable(packet, egress, &reason);
 
-    put_line(answer->text, "offload", "%s%s", ok ? "yes" : "no: ",
-             ds_cstr(&reason));
+    put_line(answer->text, "offload", "%s%s",
+             !ok ? "no: " : reason.length ? "yes, but not with OVN's option: "
+             : "yes", ds_cstr(&reason));
     encap_json_put_bool(answer->json, "offloadable", ok);
     encap_json_put_string(answer->json, "offload-reason", ds_cstr(&reason));
     ds_destroy(&reason);

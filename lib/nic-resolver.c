@@ -36,7 +36,6 @@ get_tunnel(const struct netdev *netdev, struct nic_port *facts)
 
     facts->kind = NIC_PORT_TUNNEL;
     if (config) {
-        facts->udp_port = config->dst_port;
         facts->tunnel = (config->exts ? NIC_TUNNEL_NONE
                          : !strcmp(type, "geneve") ? NIC_TUNNEL_GENEVE
                          : !strcmp(type, "vxlan") ? NIC_TUNNEL_VXLAN

@@ -24,7 +24,8 @@
  * - whether the outer UDP checksum is 0 and whether the outer IPv4 header has
  *   DF set.  Every flow of a tunnel port matches them (tnl_wc_init()), but as
  *   OpenFlow has no field for them no flow depends on them.
- * - VXLAN flags, Geneve version, and whether the outer checksums are right.
+ * - VXLAN flags and reserved bytes, Geneve version, and whether the outer
+ *   checksums are right.
  *   Software drops what is wrong there.
  *
  * Pure functions of their arguments, any thread, no allocation. */
@@ -60,7 +61,6 @@ struct nic_port {
                                  * never 0. */
     enum nic_tunnel tunnel;     /* Of tunnels; NIC_TUNNEL_NONE: another type,
                                  * or with extensions (GBP, GPE). */
-    ovs_be16 udp_port;          /* Of tunnels of a type that we know. */
 };
 
 /* What a datapath flow and its ports are.  'match' and 'actions' are as

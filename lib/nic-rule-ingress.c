@@ -15,8 +15,14 @@
 #include "packets.h"
 #include "util.h"
 
-/* mlx5 recognises Geneve by this UDP port and no other (RFC 8926, 3.3). */
-#define GENEVE_PORT 6081
+/* mlx5 recognises tunnels by these UDP ports (RFC 8926, 3.3; RFC 7348, 8;
+ * guide of mlx5).  A packet has the port that is in its flow.  The datapath
+ * port's tunnel may have another one by now, if several shared that port. */
+static bool
+is_known_port(enum nic_tunnel tunnel, ovs_be16 udp_port)
+{
+    return udp_port == htons(tunnel == NIC_TUNNEL_VXLAN ? 4789 : 6081);
+}
 
 /* Rule A. */
 
@@ -31,8 +37,7 @@ add_jump(struct nic_rule *rule, const struct nic_flow *flow,
         || tunnel.tunnel == NIC_TUNNEL_NONE) {
         return nic_rule_refuse(rule, NIC_UNSUPPORTED_ACTION, "tnl_pop");
     }
-    if (tunnel.tunnel == NIC_TUNNEL_GENEVE
-        && tunnel.udp_port != htons(GENEVE_PORT)) {
+    if (!is_known_port(tunnel.tunnel, flow->match->flow.tp_dst)) {
         return nic_rule_refuse_field(rule, "udp_dst");
     }
     nic_rule_put(rule, NIC_ACTION_JUMP)->group
@@ -116,7 +121,7 @@ match_outer_addresses(struct nic_rule *rule, const struct flow_tnl *tnl,
 /* Rule A has looked at the outer Ethernet header, tag and fragments. */
 static bool
 match_outer(struct nic_rule *rule, const struct flow_tnl *tnl,
-            struct flow_tnl *left, const struct nic_port *tunnel)
+            struct flow_tnl *left)
 {
     struct nic_headers *value = &rule->match.outer.value;
     struct nic_headers *mask = &rule->match.outer.mask;
@@ -132,12 +137,9 @@ match_outer(struct nic_rule *rule, const struct flow_tnl *tnl,
     mask->ip_proto = UINT8_MAX;
     left->ip_tos = left->ip_ttl = 0;
 
-    if ((tnl->tp_dst ^ tunnel->udp_port) & left->tp_dst) {
-        return nic_rule_refuse_field(rule, "tun_tp_dst");
-    }
     value->l4_src = tnl->tp_src & left->tp_src;
     mask->l4_src = left->tp_src;
-    value->l4_dst = tunnel->udp_port;
+    value->l4_dst = tnl->tp_dst;
     mask->l4_dst = OVS_BE16_MAX;
     left->tp_src = left->tp_dst = 0;
     return true;
@@ -269,7 +271,7 @@ match_tunnel(struct nic_rule *rule, const struct flow_tnl *tnl,
              struct flow_tnl *left, const struct nic_port *tunnel)
 {
     rule->match.tunnel = tunnel->tunnel;
-    return (match_outer(rule, tnl, left, tunnel)
+    return (match_outer(rule, tnl, left)
             && match_vni(rule, tnl, left)
             && (tunnel->tunnel != NIC_TUNNEL_GENEVE
                 || match_options(rule, tnl, left))
@@ -376,8 +378,7 @@ nic_rule_ingress_inner(struct nic_rule *rule, const struct nic_flow *nic_flow,
 
     nic_rule_init(rule, nic_flow->orig_in_port,
                   nic_tunnel_group(tunnel->tunnel));
-    if (tunnel->tunnel == NIC_TUNNEL_GENEVE
-        && tunnel->udp_port != htons(GENEVE_PORT)) {
+    if (!is_known_port(tunnel->tunnel, flow->tunnel.tp_dst)) {
         nic_rule_refuse_field(rule, "udp_dst");
     } else if (match_tunnel(rule, &flow->tunnel, &left.tunnel, tunnel)
                && nic_rule_match_metadata(rule, flow, &left)

@@ -84,8 +84,8 @@ const struct nic_rule_case nic_rule_cases[] = {
       IN(1) "eth(),eth_type(0x0800),ipv4(dst=1.1.2.88,proto=17,frag=first),"
       "udp(dst=6081)", "tnl_pop(60)", MATCH "ip_frag" },
     { "A: and another output", 0,
-      IN(1) "eth(),eth_type(0x0800),ipv4(frag=no)", "tnl_pop(60),100",
-      "several-outputs" },
+      IN(1) "eth(),eth_type(0x0800),ipv4(proto=17,frag=no),udp(dst=6081)",
+      "tnl_pop(60),100", "several-outputs" },
     { "A: output before", 0,
       IN(1) "eth(),eth_type(0x0800),ipv4(frag=no)", "100,tnl_pop(60)",
       "several-outputs" },

@@ -13,42 +13,51 @@
 #include "packets.h"
 #include "route-test.h"
 
+static const struct scene_port {
+    uint32_t number;
+    enum nic_port_kind kind;
+    unsigned int eswitch;
+    enum nic_tunnel tunnel;
+    uint16_t udp_port;
+} ports[] = {
+    { 1, NIC_PORT_UPLINK, 1, NIC_TUNNEL_NONE, 0 },
+    { 2, NIC_PORT_UPLINK, 2, NIC_TUNNEL_NONE, 0 },
+    { 11, NIC_PORT_REPRESENTOR, 1, NIC_TUNNEL_NONE, 0 },
+    { 12, NIC_PORT_REPRESENTOR, 1, NIC_TUNNEL_NONE, 0 },
+    { 21, NIC_PORT_REPRESENTOR, 2, NIC_TUNNEL_NONE, 0 },
+    { 30, NIC_PORT_OTHER, 0, NIC_TUNNEL_NONE, 0 },
+    { 31, NIC_PORT_FOREIGN, 0, NIC_TUNNEL_NONE, 0 },
+    { 60, NIC_PORT_TUNNEL, 0, NIC_TUNNEL_GENEVE, 6081 },
+    { 61, NIC_PORT_TUNNEL, 0, NIC_TUNNEL_VXLAN, 4789 },
+    { 62, NIC_PORT_TUNNEL, 0, NIC_TUNNEL_NONE, 0 },
+    { 63, NIC_PORT_TUNNEL, 0, NIC_TUNNEL_GENEVE, 6082 },
+    { 100, NIC_PORT_OTHER, 0, NIC_TUNNEL_NONE, 0 },
+    { 6081, NIC_PORT_TUNNEL, 0, NIC_TUNNEL_GENEVE, 6081 },
+};
+
+static const struct scene_port *
+find_port(odp_port_t number)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(ports); i++) {
+        if (ports[i].number == odp_to_u32(number)) {
+            return &ports[i];
+        }
+    }
+    return NULL;
+}
+
 bool
 nic_scene_get_port(odp_port_t port_no, struct nic_port *port,
                    const void *aux OVS_UNUSED)
 {
-    static const struct {
-        uint32_t number;
-        enum nic_port_kind kind;
-        unsigned int eswitch;
-        enum nic_tunnel tunnel;
-        uint16_t udp_port;
-    } ports[] = {
-        { 1, NIC_PORT_UPLINK, 1, NIC_TUNNEL_NONE, 0 },
-        { 2, NIC_PORT_UPLINK, 2, NIC_TUNNEL_NONE, 0 },
-        { 11, NIC_PORT_REPRESENTOR, 1, NIC_TUNNEL_NONE, 0 },
-        { 12, NIC_PORT_REPRESENTOR, 1, NIC_TUNNEL_NONE, 0 },
-        { 21, NIC_PORT_REPRESENTOR, 2, NIC_TUNNEL_NONE, 0 },
-        { 30, NIC_PORT_OTHER, 0, NIC_TUNNEL_NONE, 0 },
-        { 31, NIC_PORT_FOREIGN, 0, NIC_TUNNEL_NONE, 0 },
-        { 60, NIC_PORT_TUNNEL, 0, NIC_TUNNEL_GENEVE, 6081 },
-        { 61, NIC_PORT_TUNNEL, 0, NIC_TUNNEL_VXLAN, 4789 },
-        { 62, NIC_PORT_TUNNEL, 0, NIC_TUNNEL_NONE, 0 },
-        { 63, NIC_PORT_TUNNEL, 0, NIC_TUNNEL_GENEVE, 6082 },
-        { 100, NIC_PORT_OTHER, 0, NIC_TUNNEL_NONE, 0 },
-        { 6081, NIC_PORT_TUNNEL, 0, NIC_TUNNEL_GENEVE, 6081 },
-    };
+    const struct scene_port *found = find_port(port_no);
 
-    for (size_t i = 0; i < ARRAY_SIZE(ports); i++) {
-        if (ports[i].number == odp_to_u32(port_no)) {
-            port->kind = ports[i].kind;
-            port->eswitch = ports[i].eswitch;
-            port->tunnel = ports[i].tunnel;
-            port->udp_port = htons(ports[i].udp_port);
-            return true;
-        }
+    if (found) {
+        port->kind = found->kind;
+        port->eswitch = found->eswitch;
+        port->tunnel = found->tunnel;
     }
-    return false;
+    return found != NULL;
 }
 
 static void
@@ -83,7 +92,14 @@ void
 nic_scene_flow_init(struct nic_scene_flow *scene, const char *flow,
                     const char *actions, uint32_t uplink)
 {
+    const struct scene_port *in_port;
+
     parse_match(&scene->match, flow);
+    /* What comes out of a tunnel has the tunnel's UDP port. */
+    in_port = find_port(scene->match.flow.in_port.odp_port);
+    if (in_port && in_port->udp_port && !scene->match.flow.tunnel.tp_dst) {
+        scene->match.flow.tunnel.tp_dst = htons(in_port->udp_port);
+    }
     ofpbuf_init(&scene->actions, 0);
     if (odp_actions_from_string(actions, NULL, &scene->actions)) {
         route_test_fail("%s: bad actions", actions);
@@ -108,20 +124,20 @@ nic_scene_receive(const struct packet *p, uint32_t in_port, struct flow *flow)
 {
     struct dp_packet *packet = dp_packet_clone_data_with_headroom(p->data,
                                                                   p->n, 64);
-    struct nic_port port;
+    const struct scene_port *port = find_port(u32_to_odp(in_port));
 
     packet->md.in_port.odp_port = u32_to_odp(1);
     flow_extract(packet, flow);
-    if (nic_scene_get_port(u32_to_odp(in_port), &port, NULL)
-        && port.kind == NIC_PORT_TUNNEL) {
-        if (flow->nw_proto != IPPROTO_UDP || flow->tp_dst != port.udp_port) {
+    if (port && port->kind == NIC_PORT_TUNNEL) {
+        if (flow->nw_proto != IPPROTO_UDP
+            || flow->tp_dst != htons(port->udp_port)) {
             dp_packet_delete(packet);
             return NULL;
         }
         if (flow->vlans[0].tci) {
             eth_pop_vlan(packet);       /* Comes before tnl_pop. */
         }
-        packet = (port.tunnel == NIC_TUNNEL_GENEVE
+        packet = (port->tunnel == NIC_TUNNEL_GENEVE
                   ? netdev_geneve_pop_header(packet)
                   : netdev_vxlan_pop_header(packet));
         if (!packet) {

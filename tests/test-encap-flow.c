@@ -43,7 +43,7 @@ struct test_flow {
     const char *key;
     const char *actions;
     uint64_t packets, bytes;
-    bool offloaded;
+    const char *layer;          /* NULL: not offloaded. */
 };
 
 static void
@@ -70,7 +70,8 @@ add_flow(struct encap_flow_sums *sums, const struct test_flow *test)
     flow.actions_len = actions.size;
     flow.stats.n_packets = test->packets;
     flow.stats.n_bytes = test->bytes;
-    flow.attrs.offloaded = test->offloaded;
+    flow.attrs.offloaded = test->layer != NULL;
+    flow.attrs.dp_layer = test->layer ? test->layer : "ovs";
     encap_flow_sums_add(sums, &flow);
 
     ofpbuf_uninit(&key);
@@ -105,29 +106,29 @@ test_encap_flow_main(int argc OVS_UNUSED, char *argv[] OVS_UNUSED)
 {
     static const struct test_flow flows[] = {
         /* One header, hence 50 or 70 bytes more a packet. */
-        { KEY4("10.0.0.9"), PUSH4("10.1.0.1") ",1", 10, 1000, false },
-        { KEY4("10.0.0.9"), PUSH6("2001:db8::1") ",1", 2, 200, true },
+        { KEY4("10.0.0.9"), PUSH4("10.1.0.1") ",1", 10, 1000, "ovs" },
+        { KEY4("10.0.0.9"), PUSH6("2001:db8::1") ",1", 2, 200, "dpdk" },
 
         /* Flooded: two headers of one source, one of another, below others. */
         { KEY4("10.0.0.9"), "clone(" PUSH4("10.1.0.1") ",1),clone("
-          PUSH4("10.2.0.1") ",2)," PUSH4("10.1.0.1") ",1", 3, 300, true },
+          PUSH4("10.2.0.1") ",2)," PUSH4("10.1.0.1") ",1", 3, 300, "dpdk" },
         { KEY4("10.0.0.9"), "sample(sample=50.0%,actions(clone("
-          PUSH4("10.3.0.1") ",1))),4", 5, 500, false },
+          PUSH4("10.3.0.1") ",1))),4", 5, 500, NULL },
         { KEY4("10.0.0.9"), "check_pkt_len(size=100,gt(" PUSH4("10.4.0.1")
-          ",1),le(" PUSH4("10.5.0.1") ",1))", 7, 700, false },
+          ",1),le(" PUSH4("10.5.0.1") ",1))", 7, 700, "ovs" },
 
         /* Received, also on several ports. */
-        { KEY4("10.1.0.1"), "tnl_pop(6)", 11, 1100, true },
-        { KEY6("2001:db8::1"), "tnl_pop(6)", 13, 1300, false },
-        { KEY4("10.2.0.1"), "clone(tnl_pop(6)),2", 17, 1700, false },
+        { KEY4("10.1.0.1"), "tnl_pop(6)", 11, 1100, "dpdk" },
+        { KEY6("2001:db8::1"), "tnl_pop(6)", 13, 1300, NULL },
+        { KEY4("10.2.0.1"), "clone(tnl_pop(6)),2", 17, 1700, "ovs" },
 
         /* Received and sent again at once. */
         { KEY4("10.6.0.1"), "clone(" PUSH4("10.6.0.1") ",1),tnl_pop(6)", 19,
-          1900, true },
+          1900, "dpdk" },
 
         /* Nothing of interest. */
-        { KEY4("10.7.0.1"), "1,clone(2)", 23, 2300, false },
-        { KEY4("10.7.0.1"), "drop", 29, 2900, false },
+        { KEY4("10.7.0.1"), "1,clone(2)", 23, 2300, NULL },
+        { KEY4("10.7.0.1"), "drop", 29, 2900, "ovs" },
     };
     const struct in6_addr other = route_scene_ip("10.7.0.1", NULL);
     struct encap_flow_sums sums;

@@ -378,8 +378,8 @@ parse_bool(struct encap_config *config, const struct smap *smap,
 
     if (strcasecmp(value, "true") && strcasecmp(value, "false")) {
         sset_add_and_free(&config->problems,
-                          xasprintf("other_config:%s: neither true nor false",
-                                    key));
+                          xasprintf("other_config:%s: \"%s\" is neither true "
+                                    "nor false", key, value));
     }
     return smap_get_bool(smap, key, def);
 }
