@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/hw-qualify on the model."""
+import contextlib
 import glob
+import importlib.machinery
+import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 import lab
@@ -15,10 +20,21 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 SCRIPT = os.path.join(lab.TOP, 'tests/hw-qualify')
 
 
-def qualify(*arguments):
+def script():
+    """tests/hw-qualify as a module, which makes those of tests/qualify
+    known."""
+    loader = importlib.machinery.SourceFileLoader('hw_qualify', SCRIPT)
+    module = importlib.util.module_from_spec(
+        importlib.util.spec_from_loader('hw_qualify', loader))
+    loader.exec_module(module)
+    return module
+
+
+def qualify(*arguments, before=()):
     """(exit status, what it prints)."""
-    done = subprocess.run((SCRIPT,) + arguments, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=300)
+    done = subprocess.run((*before, SCRIPT, *arguments), text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=300)
     return done.returncode, done.stdout
 
 
@@ -86,15 +102,72 @@ class Qualify(unittest.TestCase):
                                 for one in report['measurements']
                                 if one['name'] == 'encap contexts'])
 
-    def test_hardware(self):
-        """The way of real NICs, whose devices are borrowed."""
+    def namespace(self):
+        """The words that run a command in a new network namespace."""
         net = 'mnqualify%d' % os.getpid()
         lab.run('ip', 'netns', 'add', net)
         self.addCleanup(lab.run, 'ip', 'netns', 'del', net)
         lab.run('ip', '-n', net, 'link', 'set', 'lo', 'up')
+        return 'ip', 'netns', 'exec', net
+
+    def test_nothing_there(self):
+        """What cannot work is not tried."""
+        with tempfile.TemporaryDirectory() as where:
+            status, said = qualify(
+                '--nic', '0000:ff:1f.7,vf=0', '--output', where + '/report',
+                before=self.namespace())
+        self.assertEqual(1, status, said)
+        lines = said.splitlines()
+        self.assertIn('failed  PCI device 0000:ff:1f.7: there is none', lines)
+        self.assertEqual(['skipped phase %s: see "The machine"' % phase
+                          for phase in ('shapes', 'traffic', 'measure')],
+                         lines[-4:-1])
+        self.assertNotIn('Traceback', said)
+        self.assertNotIn('EAL', said)
+
+    def test_assertion(self):
+        """What goes wrong in a phase is one line."""
+        module = script()
+
+        def make():
+            raise AssertionError('no daemon\nEAL: why\n')
+        with tempfile.TemporaryFile('w+') as stream, \
+                contextlib.redirect_stdout(stream), \
+                contextlib.redirect_stderr(stream):
+            module.run_phase('shapes', types.SimpleNamespace(make=make),
+                             module.reports.Report(), None)
+            stream.seek(0)
+            self.assertEqual('failed  phase shapes: no daemon EAL: why\n',
+                             stream.read())
+
+    def test_needs(self):
+        """What to pass, for what is skipped without."""
+        script()
+        # pylint: disable=import-error,import-outside-toplevel
+        import traffic
+        self.assertEqual('needs 1 NIC with 2 VFs: --nic PCI,vf=0,vf=1',
+                         traffic.needs(1, 2))
+        self.assertEqual('needs 2 NICs with 1 VF each: --nic PCI,vf=0 --nic '
+                         'PCI,vf=0', traffic.needs(2, 1))
+
+    def test_words_of_the_model(self):
+        """Those that its documentation has."""
+        script()
+        # pylint: disable=import-error,import-outside-toplevel
+        import setup
+        with open(lab.TOP + '/tests/eswitch/README.rst') as stream:
+            text = stream.read()
+        table = text[text.index('\n``eswitch NAME'):text.index('\n``uplink')]
+        words = re.findall(r'(?:^    |, )``([\w-]+)=', table, re.M)
+        self.assertEqual(words, list(setup.MODEL))
+        setup.check_model('device=cx5  driver=x-y max-encaps=64')
+
+    def test_hardware(self):
+        """The way of real NICs, whose devices are borrowed."""
+        inside = self.namespace()
         with tempfile.TemporaryDirectory() as where:
             path = where + '/report'
-            subprocess.run(('ip', 'netns', 'exec', net, sys.executable,
+            subprocess.run((*inside, sys.executable,
                             os.path.join(HERE, 'stand_in.py'), path),
                            check=True, timeout=120,
                            stdout=subprocess.DEVNULL)
@@ -124,3 +197,24 @@ class Qualify(unittest.TestCase):
                 self.assertEqual(2, status, said)
                 self.assertIn(what, said)
                 self.assertNotIn('Traceback', said)
+
+    def test_one_line(self):
+        """The same, and there is nothing but that line."""
+        for arguments, line in (
+                (('--model', 'nonsense=1'),
+                 '--model: nonsense=1: not one of domain=, '),
+                (('--model', 'max-encaps=9 cx5'), '--model: cx5: not one of'),
+                (('--model', 'device=cx9'),
+                 '--model: device=cx9: not cx5 or cx6dx\n'),
+                (('--model', 'max-rules=x'),
+                 '--model: max-rules=x: not a number\n'),
+                (('--model', '--output', '/nowhere/at/all'),
+                 '--output: /nowhere/at: No such file or directory\n'),
+                (('--model', '--output', SCRIPT + '/x'),
+                 '--output: %s: Not a directory\n' % SCRIPT),
+                (('--model', '--output', '/proc/x'), '--output: /proc: ')):
+            with self.subTest(arguments=arguments):
+                status, said = qualify(*arguments)
+                self.assertEqual(2, status, said)
+                self.assertEqual(1, said.count('\n'), said)
+                self.assertTrue(said.startswith('hw-qualify: ' + line), said)

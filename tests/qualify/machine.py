@@ -25,11 +25,21 @@ DEVICES = {
 WITHOUT_OPTIONS = ('ConnectX-5', 'ConnectX-5 Ex', 'BlueField')
 HUGEPAGES_MIB = 1024
 DRIVER = 'librte_net_mlx5.so*'
+# Checks, by how their names begin, without which no ovs-vswitchd can use the
+# NICs.
+BASICS = ('root', 'DPDK', 'hugepages', 'PCI device ')
 
 
 def version(text):
     """A dotted version as a list that compares."""
     return [int(number) for number in re.findall(r'\d+', text)]
+
+
+def lacks_basics(report):
+    """Whether REPORT says that one of BASICS is missing."""
+    return any(check['section'] == 'machine' and check['status'] == FAILED
+               and check['name'].startswith(BASICS)
+               for check in report.checks)
 
 
 class Machine:

@@ -6,6 +6,30 @@ import bench
 
 PCI = re.compile(r'[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$')
 
+# What can be said of an eSwitch of the model (tests/eswitch/README.rst).
+YES_NO, NUMBER = 'yes|no', r'\d+'
+MODEL = {
+    'domain': NUMBER, 'driver': '.+', 'device': 'cx5|cx6dx',
+    'switchdev': YES_NO, 'dv_xmeta': NUMBER, 'dv_flow_en': '1|2',
+    'release': '2211|2411', 'profile': NUMBER,
+    'geneve-option': YES_NO + '|late', 'geneve-option-len': NUMBER,
+    'allow_duplicate_pattern': YES_NO, 'decap_en': YES_NO,
+    'max-rules': NUMBER, 'max-encaps': NUMBER,
+}
+
+
+def check_model(words):
+    """Raises ValueError with one line if the model does not know WORDS."""
+    for word in words.split():
+        key, _, value = word.partition('=')
+        if key not in MODEL:
+            raise ValueError('%s: not one of %s' % (
+                word, ', '.join('%s=' % known for known in MODEL)))
+        if not re.fullmatch(MODEL[key], value):
+            raise ValueError('%s: not %s' % (
+                word, {NUMBER: 'a number', '.+': 'a name'}.get(
+                    MODEL[key], MODEL[key].replace('|', ' or '))))
+
 
 class Nic:
     """A NIC: "PCI,vf=N[,vf=N...][,peer=DEVICE]".  Raises ValueError with one

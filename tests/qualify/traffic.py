@@ -26,6 +26,16 @@ TESTS = tuple(
 )
 
 
+def needs(nics, vms):
+    """What a test of NICS with VMS VFs each needs, and how to pass it."""
+    def count(number, noun):
+        return '%d %s%s' % (number, noun, '' if number == 1 else 's')
+    word = '--nic PCI' + ''.join(',vf=%d' % vf for vf in range(vms))
+    return 'needs %s with %s%s: %s' % (
+        count(nics, 'NIC'), count(vms, 'VF'), ' each' if nics > 1 else '',
+        ' '.join([word] * nics))
+
+
 class OneHost(pair.Pair):
     """In the place of pair.Pair."""
     setup = None                # Of class Setup.
@@ -35,7 +45,7 @@ class OneHost(pair.Pair):
         self.proved = 0         # How many exchanges were as they should be.
         self.hosts = []
         if vms > self.setup.vms or 1 < nics != 4 and nics > self.setup.count:
-            raise unittest.SkipTest('needs %d NICs of %d VFs' % (nics, vms))
+            raise unittest.SkipTest(needs(1 if nics == 4 else nics, vms))
         self.hardware = self.setup.make(**how)
         self.hosts = [self.hardware]
         self.software = types.SimpleNamespace(rules=lambda: [])

@@ -55,6 +55,10 @@ class Parse(unittest.TestCase):
                 ('a,10.1.2.3/0', 'a: the prefix length of 10.1.2.3/0 is 0'),
                 ('a,2001:db8::1/129', 'a: 2001:db8::1/129 is no address'),
                 ('a,2001:db8::1%x/64', 'a: 2001:db8::1%x/64 is no address'),
+                ('a,fe80::1%n5/64', 'a: fe80::1%n5/64 is no address with a'
+                                    ' prefix length: leave %n5 out'),
+                ('a,2001:db8::1/64,fe80::1%n5', 'a: gateway fe80::1%n5 is no'
+                                                ' address: leave %n5 out'),
                 ('a,0.0.0.0/8', 'a: address 0.0.0.0/8 is the unspecified'),
                 ('a,127.0.0.1/8', 'a: address 127.0.0.1/8 is loopback'),
                 ('a,224.0.0.1/8', 'a: address 224.0.0.1/8 is multicast'),

@@ -568,7 +568,10 @@ class Rollback(Host):
         self.assert_same(before)
         words = ('--devargs', 'net_af_packet_{nic},iface={nic}', *ONE)
         self.tool('apply', *words)
-        self.assertIn('nothing to change', self.tool('apply', *words))
+        for again in words, ('--from-host', 'nic1'):
+            self.assertIn('nothing to change', self.tool('apply', *again))
+        self.assertIn('note: nic1: is a DPDK port (net_af_packet_nic1,'
+                      'iface=nic1); becomes', self.lab.tool('plan', *ONE)[2])
         self.reaches('10.1.1.254')
         self.reaches('10.1.1.1', part='fabric')
         self.reaches('2001:db8:1::1', part='fabric')

@@ -62,6 +62,8 @@ class Main(unittest.TestCase):
                  '--devargs: {net} has no value here, only {nic}, {pci}'),
                 (('plan', '--devargs', '{', 'a'), 1, "--devargs: {: Single"
                  " '{' encountered in format string"),
+                (('plan', '--state', '/x', 'a'), 1,
+                 'a: not NIC,ADDRESS/LENGTH[,GATEWAY]'),
                 (('plan',), 1, 'no NIC is given (NIC,ADDRESS/LENGTH'
                                '[,GATEWAY], or --from-host)'),
                 (('plan', '--from-host', 'a,b'), 1,

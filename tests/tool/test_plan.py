@@ -263,6 +263,47 @@ set Open_vSwitch . other_config:encap-ip-default=2001:db8::1'''.split('\n'))
             'nic2: you are logged in through it; "apply" needs --force',
             '10.1.2.1: "rule 500" comes before its own rule'])
 
+    def dpdk_host(self):
+        """nic1 is a DPDK port of a bridge that somebody made."""
+        return a_host(bridges={'br-nic1': 'netdev'},
+                      hwaddrs={'br-nic1': '02:00:00:00:00:99'},
+                      ports={'nic1': 'br-nic1'},
+                      dpdk_ports={'nic1': {'dpdk-devargs': '0000:01:00.0,x=1',
+                                           'n_rxq': '2'}})
+
+    def test_a_dpdk_port_is_noted(self):
+        there = self.dpdk_host()
+        replaced = ('nic1: other_config:hwaddr of br-nic1 is'
+                    ' 02:00:00:00:00:99 now, becomes 02:00:00:00:00:01')
+        for options, expected in (
+                ({}, ["nic1: is a DPDK port (0000:01:00.0,x=1); becomes a port"
+                      " of the kernel's driver without --devargs", replaced]),
+                ({'dpdk': True}, [replaced]),
+                ({'from_host': True}, [replaced])):
+            _steps, notes = plan.make(endpoints.parse(TWO),
+                                      plan.Options(**options), there)
+            self.assertEqual(notes, expected)
+        there.hwaddrs['br-nic1'] = '02:00:00:00:00:01'
+        there.dpdk_ports = {}
+        self.assertEqual(plan.make(endpoints.parse(TWO), plan.Options(),
+                                   there)[1], [])
+
+    def test_from_host_keeps_a_dpdk_port(self):
+        there = self.dpdk_host()
+        there.links['nic1'] = link(1, 'nic1', mtu=9000)
+        lines = texts(there=there, from_host=True)
+        self.has(lines, 'set Open_vSwitch . other_config:dpdk-init=try',
+                 'add-port br-nic1 nic1 type=dpdk options:dpdk-devargs='
+                 '0000:01:00.0,x=1 options:n_rxq=2',
+                 'add-port br-nic2 nic2')
+        self.has(texts(there=there, from_host=True, dpdk=True),
+                 'add-port br-nic1 nic1 type=dpdk options:dpdk-devargs='
+                 '0000:01:00.0 mtu_request=9000')
+        # The kernel may have no NIC of that name.
+        del there.links['nic1']
+        self.assertEqual(texts(there=there, from_host=True)[1],
+                         'add-br br-nic1 datapath_type=netdev')
+
 
 class Refuse(unittest.TestCase):
     def refuses(self, line, words=TWO, there=None, **options):

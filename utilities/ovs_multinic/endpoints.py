@@ -48,8 +48,8 @@ def parse_interface(nic, text):
             raise ValueError
         interface = ipaddress.ip_interface(text)
     except ValueError:
-        raise Failure('%s: %s is no address with a prefix length'
-                      % (nic, text)) from None
+        raise Failure('%s: %s is no address with a prefix length%s'
+                      % (nic, text, without_zone(text))) from None
     if not text.split('/')[1].isdigit():
         raise Failure('%s: the prefix length of %s is no number'
                       % (nic, text))
@@ -69,7 +69,8 @@ def parse_gateway(nic, interface, text):
             raise ValueError
         gateway = ipaddress.ip_address(text)
     except ValueError:
-        raise Failure('%s: gateway %s is no address' % (nic, text)) from None
+        raise Failure('%s: gateway %s is no address%s'
+                      % (nic, text, without_zone(text))) from None
     if gateway.version != interface.version:
         raise Failure('%s: gateway %s is IPv%d, address %s is IPv%d' % (
             nic, text, gateway.version, interface, interface.version))
@@ -84,6 +85,12 @@ def parse_gateway(nic, interface, text):
         raise Failure('%s: gateway %s is not in the subnet of %s'
                       % (nic, text, interface))
     return gateway
+
+
+def without_zone(text):
+    """What to do about the zone (RFC 4007) of TEXT: the NIC says it."""
+    _, percent, zone = text.split('/')[0].partition('%')
+    return ': leave %s out' % (percent + zone) if percent else ''
 
 
 def fits(interface, gateway):

@@ -25,7 +25,9 @@ class Host:
     routes: list = dataclasses.field(default_factory=list)
     rules: list = dataclasses.field(default_factory=list)
     bridges: dict = dataclasses.field(default_factory=dict)  # Datapath types.
+    hwaddrs: dict = dataclasses.field(default_factory=dict)  # Of bridges.
     ports: dict = dataclasses.field(default_factory=dict)    # Their bridges.
+    dpdk_ports: dict = dataclasses.field(default_factory=dict)  # Options.
     external_ids: dict = dataclasses.field(default_factory=dict)
     other_config: dict = dataclasses.field(default_factory=dict)
     pci_devices: set = dataclasses.field(default_factory=set)
@@ -96,9 +98,12 @@ def read(kernel, database, login, devices, tables):
                        and (rule['from'] or '').endswith(('/32', '/128'))})
     for bridge in database.rows('Bridge'):
         host.bridges[bridge.name] = bridge.datapath_type
+        host.hwaddrs[bridge.name] = bridge.other_config.get('hwaddr')
         for port in bridge.ports:
             for interface in port.interfaces:
                 host.ports[interface.name] = bridge.name
+                if interface.type == 'dpdk':
+                    host.dpdk_ports[interface.name] = dict(interface.options)
     host.external_ids = dict(database.root.external_ids)
     host.other_config = dict(database.root.other_config)
     if os.path.isdir('/sys/bus/pci/devices'):

@@ -30,6 +30,7 @@ class Options:
     """What the user may choose.  BRIDGE and DEVARGS are templates, with {nic}
     and, for DEVARGS, {pci}."""
 
+    from_host: bool = False     # What is a DPDK port stays as it is.
     bridge: str = 'br-{nic}'
     dpdk: bool = False
     devargs: str = None
@@ -41,9 +42,9 @@ class Options:
     default: str = None         # An address, or one of each family.
 
 
-# Where a NIC goes.
+# Where a NIC goes.  OPTIONS are those of its interface.
 Place = collections.namedtuple(
-    'Place', 'nic bridge link port_type devargs hwaddr mtu')
+    'Place', 'nic bridge link port_type options hwaddr mtu')
 
 
 def fill(option, template, **fields):
@@ -81,7 +82,7 @@ def make(requests, options, host):
     notes = list(remarks(requests, places, numbers, options, host))
 
     steps = []
-    if options.dpdk or options.devargs:
+    if any(where.port_type == 'dpdk' for where in places):
         # With "true" ovs-vswitchd would end where DPDK does not start.
         now = host.other_config.get('dpdk-init')
         steps.append(Dpdk(values={
@@ -97,6 +98,11 @@ def place(nic, options, host):
     link = host.links.get(nic)
     pci = link.pci if link else None
     name = nic
+    if options.from_host and not options.dpdk and not options.devargs \
+            and nic in host.dpdk_ports:
+        return Place(nic, bridge_name(options, nic), link, 'dpdk',
+                     host.dpdk_ports[nic], link.mac if link else None,
+                     options.mtu)
     if link is None and hosts.PCI.fullmatch(nic.lower()):
         pci = nic.lower()
         link = next((link for link in host.links.values()
@@ -125,7 +131,8 @@ def place(nic, options, host):
     if devargs and not mtu and link and link.mtu != 1500:
         mtu = link.mtu
     return Place(name, bridge_name(options, name), link,
-                 'dpdk' if devargs else '', devargs,
+                 'dpdk' if devargs else '',
+                 {'dpdk-devargs': devargs} if devargs else {},
                  link.mac if link else None, mtu)
 
 
@@ -269,6 +276,15 @@ def remarks(requests, places, numbers, options, host):
         if host.login == where.nic:
             yield ('%s: you are logged in through it; "apply" needs --force'
                    % where.nic)
+        if where.nic in host.dpdk_ports and not where.port_type:
+            yield ('%s: is a DPDK port (%s); becomes a port of the kernel\'s'
+                   ' driver without --devargs' % (
+                       where.nic, host.dpdk_ports[where.nic].get(
+                           'dpdk-devargs', 'without devargs')))
+        now = host.hwaddrs.get(where.bridge)
+        if now and where.hwaddr and now.lower() != where.hwaddr.lower():
+            yield ('%s: other_config:hwaddr of %s is %s now, becomes %s'
+                   % (where.nic, where.bridge, now, where.hwaddr))
         for address in host.global_addresses(where.nic):
             if 'lifetime' in address:
                 yield ('%s: address %s has a lifetime: stop what renews it'
@@ -313,9 +329,7 @@ def nic_steps(request, where, numbers, host):
     if where.link:
         yield Up(nic)
     yield Up(bridge)
-    yield Port(nic, bridge, where.port_type,
-               {'dpdk-devargs': where.devargs} if where.devargs else {},
-               where.mtu)
+    yield Port(nic, bridge, where.port_type, where.options, where.mtu)
     tables = {numbers[interface.ip][1]
               for interface, _gateway in request.addresses}
     yield Addresses(

@@ -15,6 +15,8 @@ def add_arguments(parser):
     a.add_arguments(parser)
     parser.add_argument('--json', action='store_true',
                         help='print JSON, which "apply --plan" takes')
+    parser.add_argument('--state', metavar='FILE',
+                        help='as of "apply"; of no use here')
     networkd.add_directory(parser, None)
     database.add_arguments(parser)
 
