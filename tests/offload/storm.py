@@ -10,7 +10,7 @@ import host
 import lab
 import oracle
 import packets
-import traffic
+import load
 import wire
 from flows import Flows
 
@@ -57,7 +57,7 @@ class Storm:
         settings = ['n-offload-threads=%d' % self.random.choice((1, 2, 3))]
         if taps is None:
             taps = self.random.random() < 0.7
-        self.host = traffic.Host(
+        self.host = load.Host(
             nics=3, vms=2, taps=taps, family=self.random.choice((4, 6)),
             kind=self.random.choice(('geneve', 'geneve', 'vxlan')),
             settings=settings)
@@ -68,7 +68,7 @@ class Storm:
         self.flows = Flows(self.host, self.random)
         self.history, self.lanes = self.flows.history, self.flows.lanes
         self.judge = oracle.Oracle(self.host, self.history)
-        self.traffic = traffic.Traffic(self.host, self.judge, self.lanes,
+        self.traffic = load.Traffic(self.host, self.judge, self.lanes,
                                        rate)
 
     def routes(self):
