@@ -69,17 +69,6 @@ nic_base_flow_remove(const struct netdev *netdev, const ovs_u128 *ufid)
     return flow != NULL;
 }
 
-bool
-nic_base_flow_exists(const struct netdev *netdev, const ovs_u128 *ufid)
-{
-    bool exists;
-
-    ovs_mutex_lock(&mutex);
-    exists = find(netdev, ufid) != NULL;
-    ovs_mutex_unlock(&mutex);
-    return exists;
-}
-
 void
 nic_base_flow_remove_all(const struct netdev *netdev)
 {

@@ -16,8 +16,6 @@ struct netdev;
 void nic_base_flow_add(const struct netdev *netdev, const ovs_u128 *ufid);
 bool nic_base_flow_remove(const struct netdev *netdev, const ovs_u128 *ufid);
 
-bool nic_base_flow_exists(const struct netdev *netdev, const ovs_u128 *ufid);
-
 /* Forgets all flows of 'netdev'. */
 void nic_base_flow_remove_all(const struct netdev *netdev);
 

@@ -79,8 +79,8 @@ void nic_offload_resume(const struct netdev *netdev, int port_id)
 bool nic_offload_run(void)
     OVS_EXCLUDED(nic_ethdev_rwlock);
 
-/* other_config:encap-offload.  While off, all flows are in software.  Takes
- * effect within a second.  Any thread. */
+/* other_config:encap-offload.  While off, all flows are in software; offload
+ * threads see to it, for so many flows a second.  Any thread. */
 void nic_offload_set_enabled(bool);
 bool nic_offload_is_enabled(void);
 
