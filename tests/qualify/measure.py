@@ -22,7 +22,7 @@ def run(setup, report, limit):
     """All of them; LIMIT is up to how many encap contexts are tried."""
     for name, why in NOT_ASKED:
         report.measure(name, None, why)
-    shapes.with_host(setup, lambda one: by_shapes(one, report, limit))
+    shapes.with_trial(setup, lambda trial: by_shapes(trial, report, limit))
     one = setup.make()
     try:
         by_packets(setup, one, report)
@@ -32,9 +32,8 @@ def run(setup, report, limit):
 
 # By flows that no packet is for.
 
-def by_shapes(one, report, limit):
+def by_shapes(trial, report, limit):
     """Rates and limits."""
-    trial = shapes.Trial(one)
     flows = trial.flows
     for kind, family in shapes.TUNNELS:
         report.measure('rules a second, egress, %s over IPv%d' % (
