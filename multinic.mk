@@ -236,6 +236,7 @@ MULTINIC_TESTSUITE_AT = \
 	tests/nic-rule.at \
 	tests/ovn-flows.at \
 	tests/neighbor.at \
+	tests/neighbor-confirmation.at \
 	tests/ovs-route-argument.at \
 	tests/ovs-route-command.at \
 	tests/ovs-route-kernel.at \
