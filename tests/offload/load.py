@@ -50,6 +50,10 @@ class Traffic(threading.Thread):
                 self.send(self.lanes[number % len(self.lanes)],
                           number // len(self.lanes))
                 number += 1
+                # What keeps this waiting keeps the daemon waiting, too.
+                late = time.monotonic() - due
+                if late > 0.5:
+                    self.judge.history.stall(late)
                 # Never hurry to catch up: nobody's queue should run over.
                 due = max(due + self.interval, time.monotonic() - 0.05)
                 while time.monotonic() < due:

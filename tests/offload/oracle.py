@@ -65,11 +65,15 @@ class History:
 
     def be_slow(self, slack):
         """From now on all takes SLACK seconds longer."""
+        self.slack = slack
+        self.stall(slack)
+
+    def stall(self, seconds):
+        """All that is under way takes SECONDS longer."""
         now = time.monotonic()
         with self.lock:
-            self.slack = slack
             for spans in self.spans.values():
-                spans[:] = [span._replace(until=span.until + slack)
+                spans[:] = [span._replace(until=span.until + seconds)
                             if now < span.until < FOREVER else span
                             for span in spans]
 

@@ -57,7 +57,7 @@ class Pair:
         """For messages."""
         return 'hardware' if one is self.hardware else 'software'
 
-    def exchange(self, source, frames, expected, seconds=5):
+    def exchange(self, source, frames, expected, seconds=15):
         """Sends FRAMES into port SOURCE of both hosts and waits until as many
         have come as EXPECTED says, {port: number}.  Returns what has come
         out of the one with the model.  Both must have sent the same."""
@@ -157,6 +157,9 @@ class Pair:
             host.until('%s sends by %s' % (self.name_of(one), target),
                        lambda: self.moved(one, source, frames, target),
                        seconds)
+            # What was late for an earlier try.
+            while wire.wait(one.far.values(), 1):
+                one.hear()
 
     def moved(self, one, source, frames, target):
         """True if FRAMES come, by TARGET only."""

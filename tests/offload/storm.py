@@ -290,7 +290,7 @@ class Storm:
         def stop():
             self.host.model(end)
             if begin.startswith('slow'):
-                self.history.be_slow(3)
+                self.history.stall(3)
                 self.history.slack = 0
         self.later(begin.split()[0], stop)
 

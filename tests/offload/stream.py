@@ -56,7 +56,7 @@ class Stream(threading.Thread):
 
     def run(self):
         try:
-            begun = time.monotonic()
+            due = time.monotonic()
             while not self.ending.is_set():
                 self.times.append(time.monotonic())
                 for number, lane in enumerate(self.lanes):
@@ -64,7 +64,8 @@ class Stream(threading.Thread):
                         lane.frame(number, self.sent))
                 self.sent += 1
                 self.collect()
-                due = begun + self.sent / self.rate
+                # Never hurry to catch up: nobody's queue should run over.
+                due = max(due + 1 / self.rate, time.monotonic() - 0.05)
                 while time.monotonic() < due:
                     wire.wait(self.host.far.values(), due - time.monotonic())
                     self.collect()

@@ -29,7 +29,7 @@ class Changes(pair.PairTest):
         host.until(lambda: 'in the NIC\n' + '\n'.join(self.hardware.rules()),
                    untouched)
 
-    def change(self, lane, kind, act, old, new, seconds=5):
+    def change(self, lane, kind, act, old, new, seconds=15):
         """Runs traffic on LANE, and ACT while it is in the NIC.  KIND of a
         stream.Arrival is OLD before and NEW after, and never OLD again."""
         self.stream = Stream(self.hardware, [lane])

@@ -34,7 +34,7 @@ def qualify(*arguments, before=()):
     """(exit status, what it prints)."""
     done = subprocess.run((*before, SCRIPT, *arguments), text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          timeout=300)
+                          timeout=600)
     return done.returncode, done.stdout
 
 
@@ -169,7 +169,7 @@ class Qualify(unittest.TestCase):
             path = where + '/report'
             subprocess.run((*inside, sys.executable,
                             os.path.join(HERE, 'stand_in.py'), path),
-                           check=True, timeout=120,
+                           check=True, timeout=300,
                            stdout=subprocess.DEVNULL)
             with open(path + '.json') as stream:
                 report = json.load(stream)

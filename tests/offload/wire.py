@@ -96,5 +96,7 @@ class Wire:
 
 
 def wait(wires, seconds):
-    """Until a frame comes to one of WIRES, or SECONDS are over."""
-    select.select([wire.socket for wire in wires], [], [], max(0, seconds))
+    """Until a frame comes to one of WIRES, or SECONDS are over.  True if one
+    has come."""
+    return bool(select.select([wire.socket for wire in wires], [], [],
+                              max(0, seconds))[0])
