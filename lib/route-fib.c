@@ -54,7 +54,7 @@ route_fib_destroy(struct route_fib *fib)
     free(fib);
 }
 
-static uint32_t
+uint32_t
 route_fib_hash(const struct route *route)
 {
     return route_bits_hash(route_bits_get(&route->dst), route->dst_plen);

@@ -108,7 +108,8 @@ struct route_fib_query {
     uint8_t tos;                /* Whole byte; only the bits that the kernel
                                  * compares (0x1c) count. */
     /* Whether 'route' can be used at all now (has a live next hop); reject
-     * and throw routes are never asked. */
+     * and throw routes are never asked about.  If the lookup returns any
+     * other, it is the last one that this was true of. */
     bool (*usable)(const struct route *route, const void *aux);
     const void *aux;
 };
@@ -122,6 +123,15 @@ const struct route *route_fib_lookup(const struct route_fib *,
 /* Iterates in no particular order; 'ROUTE' may be removed on the way. */
 #define ROUTE_FIB_FOR_EACH(ROUTE, FIB) \
     CMAP_FOR_EACH (ROUTE, node, &(FIB)->routes)
+
+/* The hash in 'routes' of all routes for the destination prefix of 'route'. */
+uint32_t route_fib_hash(const struct route *route);
+
+/* Iterates over the routes for the destination prefix of 'LIKE', and perhaps
+ * some others.  Writers. */
+#define ROUTE_FIB_FOR_EACH_AT(ROUTE, FIB, LIKE) \
+    CMAP_FOR_EACH_WITH_HASH_PROTECTED (ROUTE, node, route_fib_hash(LIKE), \
+                                       &(FIB)->routes)
 
 /* All routes of 'fib' in the order that users read: longest prefix first,
  * then by address, then by precedence.  The caller frees the array ('*n'

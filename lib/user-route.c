@@ -265,7 +265,7 @@ log_shadowed(const struct route_db *db, const struct route_fib *fib,
 {
     const struct route *other;
 
-    ROUTE_FIB_FOR_EACH (other, fib) {
+    ROUTE_FIB_FOR_EACH_AT (other, fib, route) {
         if (other->owner != ROUTE_USER
             && other->dst_plen == route->dst_plen
             && ipv6_addr_equals(&other->dst, &route->dst)) {
