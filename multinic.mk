@@ -203,6 +203,7 @@ tests_ovstest_SOURCES += \
 	tests/test-route-lookup.c \
 	tests/test-route-mirror.c \
 	tests/test-route-netlink.c \
+	tests/test-route-readers.c \
 	tests/route-netlink-samples.h \
 	tests/route-netlink-text.c \
 	tests/route-netlink-text.h \

@@ -13,10 +13,20 @@
 #include "route-db.h"
 #include "util.h"
 
-/* What 'usable' of a table lookup needs. */
+/* Next hops as they were when a table was asked. */
+struct nexthops {
+    const struct route_nexthop *array;
+    size_t n;
+};
+
+/* What 'usable' of a table lookup needs, and what it leaves: the next hops of
+ * the last route that it found usable, which is the route that the table
+ * returns.  Their object may be replaced or gone by then, so nobody asks for
+ * them again. */
 struct lookup {
     const struct route_db *db;
     bool ipv6;
+    struct nexthops *found;
 };
 
 /* Next hops. */
@@ -43,20 +53,22 @@ static bool
 route_is_usable(const struct route *route, const void *lookup_)
 {
     const struct lookup *lookup = lookup_;
-    const struct route_nexthop *nexthops;
-    bool blackhole;
-    size_t n;
+    struct nexthops nexthops;
+    bool usable;
 
     if (route->type >= ROUTE_BLACKHOLE) {
         return true;
     }
-    nexthops = route_db_nexthops(lookup->db, route, &n, &blackhole);
-    for (size_t i = 0; i < n; i++) {
-        if (nexthop_is_live(&nexthops[i], route, lookup->ipv6)) {
-            return true;
-        }
+    /* A blackhole object is something to end at, too. */
+    nexthops.array = route_db_nexthops(lookup->db, route, &nexthops.n,
+                                       &usable);
+    for (size_t i = 0; i < nexthops.n && !usable; i++) {
+        usable = nexthop_is_live(&nexthops.array[i], route, lookup->ipv6);
     }
-    return blackhole;
+    if (usable) {
+        *lookup->found = nexthops;
+    }
+    return usable;
 }
 
 /* A number for the pair of flow 'flow_hash' and next hop 'nexthop', the same
@@ -90,23 +102,25 @@ nexthop_has_source(const struct route_db *db, const struct route *route,
             && ipv6_addr_equals(&own, src));
 }
 
-/* Returns the next hop of 'route' for 'query' (whose source is set if
- * 'src_set').  Of several it is the one with the lowest -ln(u)/weight, where u
- * in (0,1) belongs to flow and next hop: each gets its share by weight, and
- * flows of the others stay when one goes (rendezvous hashing).  Sets '*hashed'
- * if there was a choice.  Returns NULL if 'route' has no next hop. */
+/* Returns the next hop of 'route', which 'lookup' found, for 'query' (whose
+ * source is set if 'src_set').  Of several it is the one with the lowest
+ * -ln(u)/weight, where u in (0,1) belongs to flow and next hop: each gets its
+ * share by weight, and flows of the others stay when one goes (rendezvous
+ * hashing).  Sets '*hashed' if there was a choice.  Returns NULL if 'route'
+ * has no next hop. */
 static const struct route_nexthop *
 choose_nexthop(const struct lookup *lookup, const struct route *route,
                const struct route_query *query, bool src_set, bool *hashed)
 {
-    const struct route_nexthop *nexthops, *best = NULL;
-    bool blackhole, by_source = false, weighted = false;
+    const struct route_nexthop *nexthops = lookup->found->array;
+    const struct route_nexthop *best = NULL;
+    bool by_source = false, weighted = false;
+    size_t n = lookup->found->n;
     uint64_t best_draw = 0;
     double best_score = 0;
-    size_t n, n_choices = 0;
+    size_t n_choices = 0;
 
     *hashed = false;
-    nexthops = route_db_nexthops(lookup->db, route, &n, &blackhole);
     if (n <= 1) {
         return n ? nexthops : NULL;
     }
@@ -172,11 +186,8 @@ is_suppressed(const struct lookup *lookup, const struct route_rule *rule,
     }
     if (rule->suppress_group >= 0) {
         /* The kernel looks at the first next hop in IPv4. */
-        bool blackhole;
-        size_t n;
         const struct route_nexthop *nexthop
-            = (lookup->ipv6 ? chosen
-               : route_db_nexthops(lookup->db, route, &n, &blackhole));
+            = lookup->ipv6 ? chosen : lookup->found->array;
 
         return (route_device_link(nexthop->device)->group
                 == (uint32_t) rule->suppress_group);
@@ -196,10 +207,7 @@ choose_source(const struct lookup *lookup, const struct route *route,
         /* The kernel takes the first device of a group, whatever next hop it
          * chooses. */
         if (route->nexthop_id) {
-            bool blackhole;
-            size_t n;
-
-            nexthop = route_db_nexthops(lookup->db, route, &n, &blackhole);
+            nexthop = lookup->found->array;
         }
         return route_device_select_ipv6(lookup->db, nexthop->device, dst,
                                         src);
@@ -324,7 +332,8 @@ route_lookup(const struct route_db *db, const struct route_query *query,
              struct route_result *result, struct route_trail *trail)
 {
     bool ipv6 = !IN6_IS_ADDR_V4MAPPED(&query->dst);
-    struct lookup lookup = { .db = db, .ipv6 = ipv6 };
+    struct nexthops found = { NULL, 0 };
+    struct lookup lookup = { .db = db, .ipv6 = ipv6, .found = &found };
     struct in6_addr no_ipv4 = in6_addr_mapped_ipv4(0);
     bool src_set = (ipv6_addr_is_set(&query->src)
                     && !ipv6_addr_equals(&query->src, &no_ipv4));
@@ -406,7 +415,8 @@ route_lookup_is_local(const struct route_db *db,
     }
 
     bool ipv6 = !IN6_IS_ADDR_V4MAPPED(address);
-    struct lookup lookup = { .db = db, .ipv6 = ipv6 };
+    struct nexthops found = { NULL, 0 };
+    struct lookup lookup = { .db = db, .ipv6 = ipv6, .found = &found };
     struct route_fib_query query = {
         .dst = *address,
         .usable = route_is_usable,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Checks the routing state itself: the order of addresses, next-hop objects,
- * shares of next hops, what is held, what is reported, and readers at work
- * while all of it changes.
+ * shares of next hops, what is held, and what is reported.
  *
  *     ovstest test-route-db [SEED]
  */
@@ -455,85 +454,6 @@ test_device_reports(void)
     ds_destroy(&events);
 }
 
-/* Readers while all changes. */
-
-static atomic_bool stop;
-static atomic_count n_lookups = ATOMIC_COUNT_INIT(0);
-
-static void *
-reader(void *query_)
-{
-    struct route_query q = route_scene_query(query_);
-    bool done = false;
-
-    while (!done) {
-        struct route_trail trail;
-        struct route_result r;
-
-        if (route_lookup(&db, &q, &r, &trail) != ROUTE_OK
-            || (strcmp(r.dev, "a") && strcmp(r.dev, "b"))) {
-            printf("%s: verdict %d dev %s\n",
-                   (char *) query_, r.verdict, r.dev);
-            exit(EXIT_FAILURE);
-        }
-        q.hash++;
-        atomic_count_inc(&n_lookups);
-        ovsrcu_quiesce();
-        atomic_read_relaxed(&stop, &done);
-    }
-    return NULL;
-}
-
-static void
-test_readers(void)
-{
-    static const char *const queries[] = {
-        "203.0.113.1", "203.0.113.1 from 10.0.0.1", "203.0.114.1 mark 5",
-    };
-    static const char *const changes[] = {
-        /* Each of these lets all of the lookups above end at a or b. */
-        "route 254 203.0.113.0/24 replace dev b via 10.0.0.9",
-        "route 254 203.0.113.0/24 replace dev a via 10.0.0.8",
-        "route 254 203.0.113.0/24 replace dev a dev b weight 7",
-        "route 254 203.0.113.0/24 replace dev a dev d",
-        "route 254 203.0.0.0/16 dev d; - route 254 203.0.0.0/16",
-        "route 254 203.0.114.0/25 user dev nic9;"
-            "- route 254 203.0.114.0/25 user",
-        "nh 1 dev b", "nh 1 dev a via 10.0.0.8", "nh 9 group 1 2 3,4",
-        "nh 9 group 1,3", "nh 2 dev b; - nh 2", "nh 3 dev b; - nh 3",
-        "rule 10 from 10.0.0.1 table 77; route 77 0.0.0.0/0 dev b;"
-            "- rule 10 from 10.0.0.1 table 77",
-        "rule 11 fwmark 5 goto 12; rule 12 table 254;"
-            "- rule 11 fwmark 5 goto 12; - rule 12 table 254",
-        "addr b 10.0.1.1/24", "- addr b 10.0.1.1/24",
-        "link c 4; addr c 10.0.2.1/24; link c2 4; - link c2 4",
-        "link b 3 group 5", "link b 3",
-        "addr d 10.0.3.1/24; - addr d 10.0.3.1/24",
-    };
-    pthread_t threads[ARRAY_SIZE(queries)];
-    int n_changes = 0;
-
-    route_db_init(&db);
-    route_scene_apply(&db,
-        "link a 2; link b 3; link d 5 down; addr a 10.0.0.1/24;"
-        "route 254 0.0.0.0/0 dev a; route 254 203.0.113.0/24 dev a;"
-        "nh 1 dev a; nh 9 group 1; route 254 203.0.114.0/24 nhid 9");
-    atomic_init(&stop, false);
-    for (size_t i = 0; i < ARRAY_SIZE(queries); i++) {
-        threads[i] = ovs_thread_create("reader", reader,
-                                       CONST_CAST(char *, queries[i]));
-    }
-    while (n_changes++ < 20000 || atomic_count_get(&n_lookups) < 20000) {
-        route_scene_apply(&db, changes[random_range(ARRAY_SIZE(changes))]);
-        ovsrcu_quiesce();
-    }
-    atomic_store_relaxed(&stop, true);
-    for (size_t i = 0; i < ARRAY_SIZE(queries); i++) {
-        xpthread_join(threads[i], NULL);
-    }
-    route_db_destroy(&db);
-}
-
 /* One next hop of two is suppressed: its flows go on with the next rule.  All
  * answers, the refusal too, depend on the flow. */
 static void
@@ -579,7 +499,6 @@ test_route_db_main(int argc, char *argv[])
     test_suppressed_nexthop();
     test_reports();
     test_device_reports();
-    test_readers();
     ovsrcu_exit();
 }
 
