@@ -9,6 +9,7 @@
 
 #include "hash.h"
 #include "openvswitch/hmap.h"
+#include "openvswitch/list.h"
 #include "ovs-thread.h"
 #include "packets.h"
 #include "timeval.h"
@@ -16,12 +17,15 @@
 
 struct arrival {
     struct hmap_node node;      /* In 'arrivals', by 'foreign.ip'. */
+    struct ovs_list list_node;  /* In 'by_age'. */
     struct encap_foreign foreign; /* But 'last_ms' is a time. */
 };
 
 static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
 static struct hmap arrivals OVS_GUARDED_BY(mutex)
     = HMAP_INITIALIZER(&arrivals);
+static struct ovs_list by_age OVS_GUARDED_BY(mutex)
+    = OVS_LIST_INITIALIZER(&by_age); /* By 'last_ms', the oldest first. */
 
 static uint32_t
 hash_ip(const struct in6_addr *ip)
@@ -36,11 +40,13 @@ forget_old(void)
     long long int now = time_msec();
     struct arrival *arrival;
 
-    HMAP_FOR_EACH_SAFE (arrival, node, &arrivals) {
-        if (now - arrival->foreign.last_ms >= ENCAP_FOREIGN_MS) {
-            hmap_remove(&arrivals, &arrival->node);
-            free(arrival);
+    LIST_FOR_EACH_SAFE (arrival, list_node, &by_age) {
+        if (now - arrival->foreign.last_ms < ENCAP_FOREIGN_MS) {
+            break;
         }
+        ovs_list_remove(&arrival->list_node);
+        hmap_remove(&arrivals, &arrival->node);
+        free(arrival);
     }
 }
 
@@ -76,6 +82,7 @@ create_arrival(const struct in6_addr *ip, const char *bridge, bool refused)
                 sizeof arrival->foreign.bridge);
     arrival->foreign.refused = refused;
     hmap_insert(&arrivals, &arrival->node, hash_ip(ip));
+    ovs_list_push_back(&by_age, &arrival->list_node);
     return arrival;
 }
 
@@ -94,6 +101,8 @@ encap_foreign_add(const struct in6_addr *ip, const char *bridge, bool refused,
     if (arrival) {
         arrival->foreign.n_packets += n_packets;
         arrival->foreign.last_ms = time_msec();
+        ovs_list_remove(&arrival->list_node);
+        ovs_list_push_back(&by_age, &arrival->list_node);
     }
     ovs_mutex_unlock(&mutex);
 }
