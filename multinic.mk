@@ -167,6 +167,7 @@ tests_ovstest_SOURCES += \
 	tests/test-encap-endpoint.c \
 	tests/test-encap-select.c \
 	tests/test-encap-flow.c \
+	tests/test-encap-foreign.c \
 	tests/test-nic.c \
 	tests/test-route-argument.c \
 	tests/lookup-twin.c \

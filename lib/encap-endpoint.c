@@ -248,6 +248,15 @@ encap_registry_find_port(const struct encap_registry *registry,
     return find_port(registry, name);
 }
 
+bool
+encap_registry_is_underlay(const struct encap_registry *registry,
+                           const char *name)
+{
+    const struct encap_port *port = find_port(registry, name);
+
+    return port && port->underlay;
+}
+
 const struct encap_registry *
 encap_registry_get(void)
 {
@@ -378,6 +387,7 @@ ports_equivalent(const struct encap_registry *a,
 
         y = y ? y : &none;
         if (!ipv6_addr_equals(&x->pin, &y->pin)
+            || x->underlay != y->underlay
             || !pair_eswitches(pairs, x->eswitch, y->eswitch)) {
             return false;
         }

@@ -83,6 +83,8 @@ struct encap_port {
     char *bridge;
     struct in6_addr pin;        /* external_ids:encap-ip. */
     unsigned int eswitch;       /* 0: not known. */
+    bool underlay;              /* On a bridge of the underlay, and not a
+                                 * workload's. */
 };
 
 /* What a choice may go by, in the order of documentation. */
@@ -166,6 +168,11 @@ const struct encap_endpoint *encap_registry_find(const struct encap_registry *,
                                                  const struct in6_addr *);
 const struct encap_port *encap_registry_find_port(
     const struct encap_registry *, const char *name);
+
+/* True if what comes to port 'name' may be for this host as an end of tunnels.
+ * A bridge is asked by its name, which its own port has. */
+bool encap_registry_is_underlay(const struct encap_registry *,
+                                const char *name);
 
 /* True if every choice and every reception ends the same with 'a' as with
  * 'b', both finished: what they differ in, if anything, is only for users to

@@ -9,6 +9,7 @@
 
 #include "connectivity.h"
 #include "coverage.h"
+#include "encap-bridge.h"
 #include "encap-conflict.h"
 #include "encap-host.h"
 #include "encap-problem.h"
@@ -144,11 +145,29 @@ get_eswitch(struct encap_registry *registry,
             ? encap_registry_eswitch(registry, port->nic.eswitch) : 0);
 }
 
+/* True if 'bridge' is one of the underlay: a NIC or an endpoint of 'registry'
+ * is on it, or it leads to other bridges and is not the one where tunnels
+ * are. */
+static bool
+is_underlay(const struct encap_registry *registry,
+            const struct encap_host_bridge *bridge)
+{
+    for (size_t i = 0; i < bridge->config->n_ports; i++) {
+        if (encap_host_port_is_uplink(&bridge->ports[i])) {
+            return true;
+        }
+    }
+    return ((bridge->config->has_patches && !bridge->config->has_tunnels)
+            || encap_bridge_endpoint(registry, bridge->config->name));
+}
+
+/* Endpoints come before. */
 static void
 add_ports(struct encap_registry *registry)
 {
     for (size_t i = 0; i < config->n_bridges; i++) {
         const struct encap_host_bridge *bridge = &host->bridges[i];
+        bool underlay = is_underlay(registry, bridge);
 
         for (size_t j = 0; j < bridge->config->n_ports; j++) {
             const struct encap_host_port *from = &bridge->ports[j];
@@ -158,6 +177,7 @@ add_ports(struct encap_registry *registry)
 
             port->pin = from->config->pin;
             port->eswitch = get_eswitch(registry, from);
+            port->underlay = underlay && !from->config->workload;
         }
     }
 }
@@ -267,10 +287,10 @@ build(void)
     registry->n_order = config->n_order;
     registry->failover = config->failover;
     registry->strict_rx = config->strict_rx;
-    add_ports(registry);
     HMAP_FOR_EACH (wanted, node, &config->wanted) {
         add_endpoint(registry, wanted);
     }
+    add_ports(registry);
     encap_registry_finish(registry);
     return registry;
 }
@@ -352,7 +372,10 @@ rebuild(void)
 {
     const struct encap_registry *old = encap_registry_get();
     struct encap_registry *new = build();
-    bool equivalent = encap_registry_equivalent(old, new);
+
+    /* Flows from before a device went down know nothing of that. */
+    bool equivalent = (!encap_registry_is_stale(old)
+                       && encap_registry_equivalent(old, new));
 
     update_problems(new);
     log_states(old, new);

@@ -325,16 +325,20 @@ sender_mac(const struct flow *flow, struct flow_wildcards *wc)
     return flow->arp_sha;
 }
 
-/* True if 'flow' says that another host has '*ip', an endpoint; stores that
- * host's MAC in '*mac'.  Who sends ND without a MAC names the one that it is
- * sent from. */
+/* True if 'flow', which came to 'bridge', says that another host has '*ip', an
+ * endpoint; stores that host's MAC in '*mac'.  Workloads may have any address
+ * in networks of their own.  Who sends ND without a MAC names the one that it
+ * is sent from. */
 static bool
 claims_endpoint(const struct flow *flow, struct flow_wildcards *wc,
-                struct in6_addr *ip, struct eth_addr *mac)
+                const char *bridge, struct in6_addr *ip, struct eth_addr *mac)
 {
-    if (!encap_registry_get()->n_endpoints
+    const struct encap_registry *registry = encap_registry_get();
+
+    if (!registry->n_endpoints
+        || !encap_registry_is_underlay(registry, bridge)
         || !sender_address(flow, wc, ip)
-        || !encap_registry_find(encap_registry_get(), ip)) {
+        || !encap_registry_find(registry, ip)) {
         return false;
     }
     *mac = sender_mac(flow, wc);
@@ -345,14 +349,37 @@ claims_endpoint(const struct flow *flow, struct flow_wildcards *wc,
     return encap_conflict_is(ip, *mac);
 }
 
+/* True if 'flow' is ND by which a neighbor tells all hosts, unasked, which MAC
+ * it has. */
+static bool
+is_announcement(const struct flow *flow, struct flow_wildcards *wc)
+{
+    if (!is_nd(flow, wc) || flow->tp_src != htons(ND_NEIGHBOR_ADVERT)) {
+        return false;
+    }
+    WC_MASK_FIELD(wc, ipv6_dst);
+    return ipv6_is_all_hosts(&flow->ipv6_dst);
+}
+
+/* True if what the neighbor advertisement 'flow' says goes before what is
+ * known. */
+static bool
+overrides(const struct flow *flow, struct flow_wildcards *wc)
+{
+    WC_MASK_FIELD(wc, igmp_group_ip4); /* The flags, of ND. */
+    return flow->igmp_group_ip4 & htonl(ND_RSO_OVERRIDE);
+}
+
 bool
-neighbor_concerns_endpoint(const struct flow *flow, struct flow_wildcards *wc)
+neighbor_concerns_endpoint(const struct flow *flow, struct flow_wildcards *wc,
+                           const char *bridge)
 {
     const struct encap_registry *registry = encap_registry_get();
     struct eth_addr mac;
     struct in6_addr ip;
 
-    if (!registry->n_endpoints) {
+    if (!registry->n_endpoints
+        || !encap_registry_is_underlay(registry, bridge)) {
         return false;
     }
     if (is_arp(flow)) {
@@ -365,7 +392,8 @@ neighbor_concerns_endpoint(const struct flow *flow, struct flow_wildcards *wc)
         return false;
     }
     return (encap_registry_find(registry, &ip)
-            || claims_endpoint(flow, wc, &ip, &mac));
+            || is_announcement(flow, wc)
+            || claims_endpoint(flow, wc, bridge, &ip, &mac));
 }
 
 /* The MAC of a host is not a group's, and not none. */
@@ -382,10 +410,10 @@ neighbor_snoop(const struct flow *flow, struct flow_wildcards *wc,
 {
     struct eth_addr told, known;
     struct in6_addr ip;
-    bool answers, is_known;
+    bool announces, answers, is_known;
 
     *confirmed = in6addr_any;
-    if (claims_endpoint(flow, wc, &ip, &told)) {
+    if (claims_endpoint(flow, wc, bridge, &ip, &told)) {
         if (allow_update) {
             encap_conflict_add(&ip, told, bridge);
         }
@@ -402,9 +430,13 @@ neighbor_snoop(const struct flow *flow, struct flow_wildcards *wc,
         return false;
     }
 
-    answers = !tnl_neigh_snoop(flow, wc, bridge, allow_update);
+    announces = is_announcement(flow, wc);
+    answers = (!announces
+               && !tnl_neigh_snoop(flow, wc, bridge, allow_update));
     is_known = neighbor_peek(bridge, &ip, &known);
-    if (!answers && !is_known) {
+    if ((!answers && !is_known)
+        || (announces && !eth_addr_equals(known, told)
+            && !overrides(flow, wc))) {
         return false;
     }
     if (allow_update) {

@@ -86,17 +86,22 @@ struct neighbor_silence {
  * array. */
 struct neighbor_silence *neighbor_silences(size_t *n);
 
-/* True if 'flow' is ARP for, or ND to, an endpoint, which may be the answer to
- * a request out of a device that has no address to ask from, or ARP or ND by
- * which another host claims the address of an endpoint, to whomever.  Adds to
- * 'wc' what that depended on. */
+/* True if 'flow', which came to 'bridge', is ARP for, or ND to, an endpoint,
+ * which may be the answer to a request out of a device that has no address to
+ * ask from, ND by which a neighbor announces its MAC to all nodes, or ARP or
+ * ND by which another host claims the address of an endpoint, to whomever.
+ * False on a bridge that is not of the underlay.  Adds to 'wc' what that
+ * depended on. */
 bool neighbor_concerns_endpoint(const struct flow *flow,
-                                struct flow_wildcards *wc);
+                                struct flow_wildcards *wc,
+                                const char *bridge);
 
 /* Learns, if 'allow_update', what 'flow', ARP or ND that came to 'bridge',
  * says of its sender: any neighbor from answers and from gratuitous ARP, and
  * the MAC of one that is known already also from a request (RFC 826, "Packet
- * Reception"; RFC 4861 section 7.2.3).  Adds to 'wc' what that depended on.
+ * Reception"; RFC 4861 section 7.2.3) and from an advertisement to all nodes
+ * (RFC 4861 section 7.2.6), another MAC only from one with the override flag
+ * (section 7.2.5).  Adds to 'wc' what that depended on.
  *
  * A MAC that is multicast, broadcast or zero is no host's and is not learned.
  * (RFC 1812 section 3.3.2 says so of ARP.)  Coverage counter:

@@ -38,7 +38,11 @@ is_internal(const struct netdev *dev)
 bool
 tunnel_ingress_asks(const struct netdev *dev)
 {
-    return encap_registry_get()->n_endpoints && is_internal(dev);
+    const struct encap_registry *registry = encap_registry_get();
+
+    return (registry->n_endpoints
+            && is_internal(dev)
+            && encap_registry_is_underlay(registry, netdev_get_name(dev)));
 }
 
 /* The base's own condition for asking tnl-ports, which stays: a copy of a
@@ -90,7 +94,7 @@ may_be_tunnel_to(const struct netdev *dev, const struct flow *flow,
 {
     struct eth_addr mac;
 
-    if (!is_internal(dev) || !is_ip_any(flow)) {
+    if (!tunnel_ingress_asks(dev) || !is_ip_any(flow)) {
         return false;
     }
 
@@ -197,6 +201,12 @@ tunnel_ingress_lookup(const char *bridge, const struct netdev *dev,
     mask_destination(flow, wc);
     endpoint = flow_endpoint(registry, flow);
     if (!is_elsewhere(endpoint, bridge, dev)) {
+        return;
+    }
+
+    /* A workload's frame, whatever it says that it is. */
+    if (!encap_registry_is_underlay(registry, netdev_get_name(dev))) {
+        ingress->port = ODPP_NONE;
         return;
     }
 

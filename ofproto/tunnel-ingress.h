@@ -17,6 +17,10 @@
  * uplinks.  Among the ports of one bridge nothing differs from tnl-ports.
  * Without any endpoint in the registry nothing does at all.
  *
+ * Workloads may not make tunnel packets.  So neither kind is taken, not even
+ * what tnl-ports knows of it, at a port that is not of the underlay
+ * (encap_registry_is_underlay()): what comes there goes to the port.
+ *
  * The counters count packets, those of datapath flows when their statistics
  * are read (a second or two later); ofproto/trace counts nothing:
  *

@@ -80,6 +80,8 @@ parse_port(struct encap_twin *scene, char *text)
     while ((word = strtok_r(NULL, " ", &save_ptr))) {
         if (!strncmp(word, "pin=", 4)) {
             port->pin = route_test_parse(word + 4, NULL);
+        } else if (!strcmp(word, "underlay")) {
+            port->underlay = true;
         } else if (!parse_value(word, "nic=", port->eswitch)) {
             route_test_fail("%s: no word for a port", word);
         }
@@ -282,6 +284,7 @@ encap_scene_build(const struct encap_twin *scene, size_t start,
             = encap_registry_add_port(registry, p->name, "br-int");
 
         port->pin = p->pin;
+        port->underlay = p->underlay;
         port->eswitch = eswitch_index(registry, prefix, p->eswitch);
     }
     memcpy(registry->order, scene->order,

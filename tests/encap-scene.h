@@ -15,7 +15,7 @@
  *
  *     IP [ovn] [config] [tunnel] [default] [STATE] [any-nic] [nic=ESWITCH]
  *        [dev=NAME] [bridge=NAME]
- *     NAME [pin=IP] [nic=ESWITCH]
+ *     NAME [pin=IP] [nic=ESWITCH] [underlay]
  *     STEP
  *
  * where STATE is absent, tentative, device-down or link-down, if not up, and

@@ -36,8 +36,8 @@ extern struct coverage_counter counter_tunnel_ingress_refused;
 
 enum { GENEVE = 6081, VXLAN = 4789, GRE = 47 };
 
-/* The ports of three bridges.  p1 is an uplink with the MAC of its bridge, as
- * bridges have it; twin has that MAC, too. */
+/* The ports of some bridges.  p1 is an uplink with the MAC of its bridge, as
+ * bridges have it; twin has that MAC, too.  'int' is not of the underlay. */
 static struct device {
     const char *name, *bridge, *type;
     const char *addresses[2];   /* Or NULL. */
@@ -53,8 +53,10 @@ static struct device {
     DEVICE("br2", "br2", "dummy-internal", "198.51.100.2", "2001:db8:2::2"),
     DEVICE("br3", "br3", "dummy-internal", NULL, NULL),
     DEVICE("twin", "br4", "dummy-internal", "10.4.4.4", NULL),
+    DEVICE("mp0", "int", "dummy-internal", "10.5.5.5", NULL),
+    DEVICE("vm", "int", "dummy-internal", NULL, NULL),
 };
-enum { BR1, V1, P1, BR2, BR3, TWIN, N_DEVICES };
+enum { BR1, V1, P1, BR2, BR3, TWIN, MP0, VM, N_DEVICES };
 
 /* 192.0.2.9 is no endpoint; eth7 is a device of the kernel with a link of its
  * own, which a registry may hold though it is none of the bridges'. */
@@ -123,6 +125,10 @@ publish(bool strict_rx)
         ovs_strlcpy(endpoint->dev, e->dev, sizeof endpoint->dev);
         endpoint->any_nic = e->any_nic;
         endpoint->bridge = e->bridge ? xstrdup(e->bridge) : NULL;
+    }
+    for (size_t i = 0; i < N_DEVICES; i++) {
+        encap_registry_add_port(registry, devices[i].name,
+                                devices[i].bridge)->underlay = i < MP0;
     }
     encap_registry_finish(registry);
     encap_registry_publish(registry);
@@ -383,6 +389,14 @@ check_owners(bool strict)
     expect(BR1, &flow, "6081", "base dl_dst tci proto nw_dst tp_dst frag");
     flow = outer_flow(devices[BR2].mac, "2001:db8:9::9", VXLAN);
     expect(BR2, &flow, "4789", "base dl_dst tci proto ipv6_dst tp_dst frag");
+
+    /* Nothing of that at ports of workloads. */
+    for (size_t i = MP0; i <= VM; i++) {
+        flow = outer_flow(devices[i].mac, "10.9.9.9", GENEVE);
+        expect(i, &flow, "none", "base");
+        flow = outer_flow(devices[BR2].mac, "198.51.100.2", GENEVE);
+        expect(i, &flow, "none", "base nw_dst");
+    }
 
     /* Unrelated packets to a port with addresses. */
     flow = outer_flow(devices[BR1].mac, "192.0.2.1", GENEVE);
