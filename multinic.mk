@@ -33,6 +33,8 @@ lib_libopenvswitch_la_SOURCES += \
 	lib/encap-host.h \
 	lib/encap-json.c \
 	lib/encap-json.h \
+	lib/encap-mend.c \
+	lib/encap-mend.h \
 	lib/encap-monitor.c \
 	lib/encap-monitor.h \
 	lib/encap-packet.c \
@@ -227,6 +229,7 @@ MULTINIC_TESTSUITE = $(srcdir)/tests/multinic-testsuite
 MULTINIC_TESTSUITE_AT = \
 	tests/multinic-testsuite.at \
 	tests/encap-check.at \
+	tests/encap-check-way.at \
 	tests/encap-command.at \
 	tests/encap-database.at \
 	tests/encap-monitor.at \

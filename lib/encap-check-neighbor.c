@@ -10,7 +10,9 @@
 #include "neighbor-peek.h"
 #include "neighbor-request.h"
 #include "openvswitch/dynamic-string.h"
+#include "ovs-router.h"
 #include "packets.h"
+#include "route-lookup.h"
 #include "util.h"
 
 /* Neighbors that are told one by one. */
@@ -39,6 +41,8 @@ report(const struct encap_check *check, const struct neighbor_silence *silence)
     if (known) {
         ds_put_format(&s, ", packets still go to "ETH_ADDR_FMT,
                       ETH_ADDR_ARGS(mac));
+    } else if (route_lookup_is_local(ovs_router_db(), &silence->target)) {
+        ds_put_cstr(&s, ", it is an address of this host");
     }
     encap_findings_add(check->findings, known ? ENCAP_WARNING : ENCAP_ERROR,
                        ipv6_string_mapped(ip, &silence->source),

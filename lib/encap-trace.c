@@ -244,6 +244,14 @@ explain_route(const struct tunnel_decision *decision, struct answer *answer)
     json_object_put(answer->json, "route", route_result_to_json(result));
 }
 
+/* True if packets go to this host itself, as far as routing tells: another
+ * answers for its address only if somebody has said so. */
+static bool
+is_own_address(const struct tunnel_decision *decision)
+{
+    return decision->result.route->type == ROUTE_LOCAL;
+}
+
 /* Returns true if the neighbor is known. */
 static bool
 explain_neighbor(const struct tunnel_decision *decision, const char *bridge,
@@ -263,8 +271,9 @@ explain_neighbor(const struct tunnel_decision *decision, const char *bridge,
     } else {
         from = tunnel_egress_neighbor_source(dev, next_hop,
                                              &decision->result.src);
-        ds_put_format(&s, " is not known yet: %s request goes out with the "
-                      "first packet, from ",
+        ds_put_format(&s, " is %s: %s request goes out with the first packet, "
+                      "from ", (is_own_address(decision)
+                                ? "an address of this host" : "not known yet"),
                       IN6_IS_ADDR_V4MAPPED(next_hop) ? "an ARP" : "an ND");
         ipv6_format_mapped(&from, &s);
         json_object_put(json, "mac", json_null_create());
@@ -437,7 +446,7 @@ end(bool dropped, const char *what, struct answer *answer)
 
 static void
 end_leaving(const struct encap_endpoint *egress, const char *bridge,
-            const struct in6_addr *next_hop, bool known,
+            const struct in6_addr *next_hop, bool known, bool own,
             struct answer *answer)
 {
     struct ds s = DS_EMPTY_INITIALIZER;
@@ -447,9 +456,9 @@ end_leaving(const struct encap_endpoint *egress, const char *bridge,
     }
     ds_put_format(&s, s.length ? " of %s" : "bridge %s", bridge);
     if (!known) {
-        ds_put_cstr(&s, " once ");
+        ds_put_cstr(&s, own ? " if another host answers for " : " once ");
         ipv6_format_mapped(next_hop, &s);
-        ds_put_cstr(&s, " has answered");
+        ds_put_cstr(&s, own ? ", an address of this host" : " has answered");
     }
     end(false, ds_cstr(&s), answer);
     ds_destroy(&s);
@@ -484,6 +493,10 @@ explain(const struct encap_packet *packet, struct answer *answer)
     explain_route(&decision, answer);
     bridge = encap_bridge_of_port(encap_monitor_config(), decision.result.dev);
     if (!bridge) {
+        if (is_own_address(&decision)) {
+            ipv6_format_mapped(&decision.route.dst, &s);
+            ds_put_cstr(&s, " is an address of this host, ");
+        }
         ds_put_format(&s, "device %s is not a port of any bridge",
                       decision.result.dev);
         end(true, ds_cstr(&s), answer);
@@ -497,7 +510,8 @@ explain(const struct encap_packet *packet, struct answer *answer)
     known = explain_neighbor(&decision, bridge, &next_hop, answer);
     explain_uplinks(packet->registry, bridge, egress, answer);
     explain_offload(packet, egress, answer);
-    end_leaving(egress, bridge, &next_hop, known, answer);
+    end_leaving(egress, bridge, &next_hop, known, is_own_address(&decision),
+                answer);
 }
 
 /* All members: steps that a packet does not come to are null. */

@@ -428,6 +428,36 @@ route_lookup_is_local(const struct route_db *db,
     return route && route->type == ROUTE_LOCAL;
 }
 
+const char *
+route_lookup_other_device(const struct route_db *db,
+                          const struct route_query *query,
+                          const struct route_result *result, const char *dev)
+{
+    bool ipv6 = !IN6_IS_ADDR_V4MAPPED(&query->dst);
+    const struct route *route = result->route;
+    const struct route_nexthop *nexthops;
+    bool blackhole, by_source = false;
+    size_t n;
+
+    nexthops = route_db_nexthops(db, route, &n, &blackhole);
+    for (size_t i = 0; i < n && !ipv6 && !route->nexthop_id; i++) {
+        by_source |= (nexthop_is_live(&nexthops[i], route, false)
+                      && nexthop_has_source(db, route, &nexthops[i],
+                                            &query->src));
+    }
+    for (size_t i = 0; i < n; i++) {
+        const char *name = route_device_link(nexthops[i].device)->name;
+
+        if (strcmp(name, dev)
+            && nexthop_is_live(&nexthops[i], route, ipv6)
+            && (!by_source || nexthop_has_source(db, route, &nexthops[i],
+                                                 &query->src))) {
+            return name;
+        }
+    }
+    return NULL;
+}
+
 int
 route_verdict_errno(enum route_verdict verdict)
 {
