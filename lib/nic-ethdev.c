@@ -176,8 +176,8 @@ gate_side(const struct nic_rule *rule, enum nic_group *group)
 }
 
 /* The length of the headers that packets of rule B have and software would not
- * count.  A rule that drops does not say, and what it does not match is not
- * known. */
+ * count, but for a tag.  A rule that drops does not say, and what it does not
+ * match is not known. */
 static size_t
 outer_len(const struct nic_rule *rule)
 {
@@ -214,6 +214,7 @@ enter_gate(struct nic_handle *handle, const struct nic_rule *rule, bool *news)
     handle->outer = side > 0;
     if (handle->outer) {
         *news |= !gate->n_outer++;
+        gate->tagged = rule->match.outer.tags == NIC_TAGS_ONE;
     } else {
         gate->n_inner++;
         handle->header_len = outer_len(rule);
@@ -390,25 +391,24 @@ nic_ethdev_destroy(struct nic_handle *handle, bool *news)
 
 /* A NIC's counters of packets and bytes may be of different moments. */
 static uint64_t
-without_headers(const struct nic_handle *handle, uint64_t packets,
-                uint64_t bytes)
+without_headers(uint64_t bytes, uint64_t header_bytes)
 {
-    uint64_t headers = packets * handle->header_len;
-
-    return bytes > headers ? bytes - headers : 0;
+    return bytes > header_bytes ? bytes - header_bytes : 0;
 }
 
 static void
-account(const struct nic_handle *handle, uint64_t packets, uint64_t bytes)
+account(struct nic_handle *handle, uint64_t packets, uint64_t bytes)
 {
     struct nic_ethdev *ethdev = handle->ethdev;
     struct nic_gate *gate = handle->gate;
+    uint64_t header_bytes = packets * handle->header_len;
 
     if (gate) {
         ovs_mutex_lock(&ethdev->mutex);
         if (!handle->outer) {
             gate->inner_packets += packets;
             gate->inner_bytes += bytes;
+            header_bytes += gate->tagged ? packets * VLAN_HEADER_LEN : 0;
         } else {
             gate->outer_packets += packets;
         }
@@ -416,8 +416,11 @@ account(const struct nic_handle *handle, uint64_t packets, uint64_t bytes)
     }
     if (!gate || !handle->outer) {
         nic_eswitch_count_traffic(ethdev->eswitch, gate != NULL, packets,
-                                  without_headers(handle, packets, bytes));
+                                  without_headers(bytes, header_bytes));
     }
+    handle->packets += packets;
+    handle->bytes += bytes;
+    handle->header_bytes += header_bytes;
 }
 
 /* A counter that is smaller than it was has begun anew. */
@@ -442,8 +445,6 @@ nic_ethdev_query(struct nic_handle *handle)
     }
     packets = advance(packets, &handle->last_packets);
     bytes = advance(bytes, &handle->last_bytes);
-    handle->packets += packets;
-    handle->bytes += bytes;
     account(handle, packets, bytes);
     return packets > 0;
 }
@@ -471,7 +472,7 @@ nic_ethdev_get_stats(const struct nic_handle *handle, uint64_t *packets,
         ovs_mutex_unlock(&handle->ethdev->mutex);
     } else {
         *packets = handle->packets;
-        *bytes = without_headers(handle, handle->packets, handle->bytes);
+        *bytes = without_headers(handle->bytes, handle->header_bytes);
     }
 }
 

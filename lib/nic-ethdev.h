@@ -38,6 +38,8 @@ struct nic_gate {
     enum nic_group group;
     struct in6_addr dst;        /* As in 'struct nic_headers'. */
     size_t n_outer, n_inner;    /* Rules. */
+    bool tagged;                /* The latest rule A matches a tag.  Rules B
+                                 * do not look, so nothing else tells. */
     uint64_t outer_packets;     /* That rules A have seen. */
     uint64_t inner_packets, inner_bytes;        /* That rules B have done,
                                                  * with outer headers. */
@@ -70,8 +72,10 @@ struct nic_handle {
     struct nic_gate *gate;      /* Rules A and B. */
     bool option;                /* It matches one. */
     bool outer;                 /* Rule A. */
-    size_t header_len;          /* Of rule B: that software does not count. */
-    uint64_t packets, bytes;    /* Seen by it, so far. */
+    size_t header_len;          /* Of rule B: outer headers without tag. */
+    uint64_t packets, bytes;    /* Seen by it, so far ... */
+    uint64_t header_bytes;      /* ... and what of that software would not
+                                 * count. */
     uint64_t last_packets, last_bytes;  /* Its counters when last read. */
 };
 

@@ -278,9 +278,10 @@ match_tunnel(struct nic_rule *rule, const struct flow_tnl *tnl,
             && match_flags(rule, tnl, left));
 }
 
-/* The header that the NIC removes.  mlx5 does not look at it; other drivers
- * and the documentation of RAW_DECAP want it as long as it is, as to its
- * protocols. */
+/* The header that the NIC removes.  mlx5 does not look at it and removes all
+ * up to the tunnel's end, with a tag of the underlay, of which this rule knows
+ * nothing.  Other drivers and the documentation of RAW_DECAP want it as long
+ * as it is, as to its protocols. */
 static bool
 put_decap(struct nic_rule *rule)
 {

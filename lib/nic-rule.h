@@ -148,7 +148,8 @@ struct nic_match {
 enum nic_action_type {
     NIC_ACTION_COUNT,
     NIC_ACTION_DECAP,           /* 'header' is what is removed: exact as to
-                                 * its length and protocols, all else 0. */
+                                 * its length and protocols, but for a tag
+                                 * of the underlay; all else 0. */
     NIC_ACTION_POP_VLAN,
     NIC_ACTION_SET_ETH_SRC,     /* 'mac' */
     NIC_ACTION_SET_ETH_DST,

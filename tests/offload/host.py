@@ -26,6 +26,8 @@ import wire
 ESWITCH = os.path.join(lab.TOP, 'tests/eswitch')
 LIBRARY = os.path.join(lab.TOP, 'build/eswitch/libeswitch.so')
 MAX_IDLE = 60000
+# In milliseconds.  Those of NICs are refreshed once a second.
+COUNTER_LAG = 200
 OPTIONS = ('{class=0x0102,type=0x80,len=4}->tun_metadata0,'
            '{class=0x0103,type=0x81,len=4}->tun_metadata1')
 
@@ -55,6 +57,21 @@ def until(what, condition, seconds=15):
         time.sleep(0.03)
 
 
+def settled(read, seconds=1.5):
+    """Waits until what READ returns has been the same for SECONDS, in which
+    all counters are refreshed, and returns it."""
+    value, since = read(), time.monotonic()
+
+    def rests():
+        nonlocal value, since
+        now = read()
+        if now != value:
+            value, since = now, time.monotonic()
+        return time.monotonic() - since > seconds
+    until(lambda: 'resting: %s' % value, rests)
+    return value
+
+
 def sanitizers():
     """What has to be preloaded before all else: the library of a sanitizer
     that ovs-vswitchd is built with, and a space; or nothing."""
@@ -73,7 +90,8 @@ class Host(lab.Daemons):
     FAMILY that of the endpoints, KIND "geneve" or "vxlan", MTU that of the
     representors.  Ports are net_tap's if TAPS, otherwise those of
     net_af_packet, which puts fragments together and cannot be started again.
-    With ONE_ESWITCH they are all on one, as ports of one card can be.
+    With ONE_ESWITCH they are all on one, as ports of one card can be.  With
+    TAG the endpoints are in that VLAN, tagged on the wire.
     Without OFFLOAD all is done in software, and the model only says what NICs
     there are.  ESWITCH has words for the model's configuration, SETTINGS such
     for other_config."""
@@ -81,12 +99,13 @@ class Host(lab.Daemons):
 
     def __init__(self, nics=1, vms=1, family=4, kind='geneve', offload=True,
                  eswitch='', settings=(), mtu=1400, taps=False,
-                 one_eswitch=False):
+                 one_eswitch=False, tag=None):
         Host.count += 1
         super().__init__('mnoff%d-%d' % (os.getpid(), Host.count),
                          ('host', 'far'))
         self.nics, self.family, self.kind = range(1, nics + 1), family, kind
         self.offload, self.mtu, self.one_eswitch = offload, mtu, one_eswitch
+        self.tag = tag
         self.uplinks = ['nic%d' % n for n in self.nics]
         self.vms = ['vm%d%c' % (n, 97 + i)
                     for n in self.nics for i in range(vms)]
@@ -116,7 +135,7 @@ class Host(lab.Daemons):
         with open(self.dir + '/eswitch.conf', 'w') as stream:
             print('log %s/eswitch.log' % self.dir, file=stream)
             print('control %s/control' % self.dir, file=stream)
-            print('counter-lag 200', file=stream)
+            print('counter-lag %d' % COUNTER_LAG, file=stream)
             for n in self.nics:
                 if n == self.eswitch_of(n):
                     print('eswitch nic%d domain=%d %s' % (n, n, eswitch),
@@ -180,7 +199,8 @@ class Host(lab.Daemons):
         return ('--', 'add-br', 'br-nic%d' % n, '--', 'set', 'Bridge',
                 'br-nic%d' % n, 'datapath_type=netdev',
                 'other_config:hwaddr=' + self.mac(n),
-                *self.port_words('nic%d' % n))
+                *(('--', 'set', 'Port', 'br-nic%d' % n, 'tag=%d' % self.tag)
+                  if self.tag else ()), *self.port_words('nic%d' % n))
 
     def tunnel_words(self, name, *options):
         """Words for vsctl() that add a tunnel port."""
@@ -351,10 +371,18 @@ class Host(lab.Daemons):
                 number += int(line.split()[-1])
         return number
 
+    def offloads(self, state):
+        """The number of datapath flows in that state."""
+        text = self.appctl('dpctl/offload-stats-show')
+        return int(re.search(state + r' offloads: *(\d+)', text).group(1))
+
     def inserted(self):
         """How many datapath flows are in the NICs."""
-        text = self.appctl('dpctl/offload-stats-show')
-        return int(re.search(r'Inserted offloads: *(\d+)', text).group(1))
+        return self.offloads('Inserted')
+
+    def enqueued(self):
+        """How many changes of datapath flows wait for offload threads."""
+        return self.offloads('Enqueued')
 
     def dump(self, kind='offloaded'):
         """Datapath flows, lines."""

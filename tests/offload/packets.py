@@ -68,12 +68,14 @@ def inner(protocol, payload=b'payload', outgoing=True, tag=None, **fields):
     return bytes(frame / Raw(payload))
 
 
-def outer(host, n, frame, vni=5, options=b'', to=None, **fields):
+def outer(host, n, frame, vni=5, options=b'', to=None, tag=None, **fields):
     """FRAME in a tunnel packet from peer N to endpoint N of HOST (or to
-    address TO), as it comes by the wire of NIC N.  FIELDS are those of the
-    outer UDP header."""
+    address TO), as it comes by the wire of NIC N, with the underlay's TAG.
+    FIELDS are those of the outer UDP header."""
     fields = {'sport': 50000 + sum(frame) % 1000, **fields}
     packet = Ether(src=host.gateway_mac(n), dst=host.mac(fields.pop('nic', n)))
+    if tag is not None:
+        packet /= Dot1Q(vlan=tag & 0xfff, prio=tag >> 13)
     src, dst = host.peer(n), to or host.endpoint(n)
     # Over IPv4 the checksum is 0 (RFC 8926 section 3.3), scapy's None makes
     # it right.
@@ -102,15 +104,17 @@ def split(options):
 
 class Tunnel:
     """The outer headers of a tunnel packet; 'found' is False if it is none.
-    'problem' says what is wrong with it."""
+    'problem' says what is wrong with it, 'tag' is the underlay's or None."""
 
     def __init__(self, frame):
-        self.found, self.problem = False, None
-        eth_type = frame[12:14]
-        if eth_type == b'\x08\x00' and frame[23] == 17:
-            self.ip, self.udp = 14, 14 + 4 * (frame[14] & 15)
-        elif eth_type == b'\x86\xdd' and frame[20] == 17:
-            self.ip, self.udp = 14, 54
+        self.found, self.problem, self.tag, self.ip = False, None, None, 14
+        if frame[12:14] == b'\x81\x00':
+            self.tag, self.ip = int.from_bytes(frame[14:16], 'big'), 18
+        eth_type = frame[self.ip - 2:self.ip]
+        if eth_type == b'\x08\x00' and frame[self.ip + 9] == 17:
+            self.udp = self.ip + 4 * (frame[self.ip] & 15)
+        elif eth_type == b'\x86\xdd' and frame[self.ip + 6] == 17:
+            self.udp = self.ip + 40
         else:
             return
         self.four = eth_type == b'\x08\x00'
@@ -129,21 +133,23 @@ class Tunnel:
         plain[self.udp:self.udp + 2] = b'\0\0'
         plain[self.udp + 6:self.udp + 8] = b'\0\0'
         if self.four:
-            plain[18:20] = plain[24:26] = b'\0\0'
+            for place in (4, 10):
+                plain[self.ip + place:self.ip + place + 2] = b'\0\0'
         self.plain = bytes(plain)
 
     def check(self, frame, length):
         """Lengths and checksums."""
+        packet = frame[self.ip:]
         if self.four:
-            if checksum(frame[14:self.udp]):
+            if checksum(frame[self.ip:self.udp]):
                 self.problem = 'IPv4 header checksum'
-            if struct.unpack('!H', frame[16:18])[0] != len(frame) - 14:
+            if struct.unpack('!H', packet[2:4])[0] != len(packet):
                 self.problem = 'IPv4 total length'
-            addresses = frame[26:34]
+            addresses = packet[12:20]
         else:
-            if struct.unpack('!H', frame[18:20])[0] != len(frame) - 54:
+            if struct.unpack('!H', packet[4:6])[0] != len(packet) - 40:
                 self.problem = 'IPv6 payload length'
-            addresses = frame[22:54]
+            addresses = packet[8:40]
         if length != len(frame) - self.udp:
             self.problem = 'UDP length'
         if self.checksum and checksum(addresses + struct.pack(
@@ -160,7 +166,9 @@ def comparable(frame):
 
 def answer(frame, macs):
     """The answer to FRAME if that is an ARP or ND request for an address of
-    which MACS has the MAC, otherwise None."""
+    which MACS has the MAC, otherwise None.  It has the same tag."""
+    tag = frame[12:16] if frame[12:14] == b'\x81\x00' else b''
+    frame = frame[:12] + frame[12 + len(tag):]
     if frame[12:14] not in (b'\x08\x06', b'\x86\xdd'):
         return None
     request = Ether(frame)
@@ -177,7 +185,8 @@ def answer(frame, macs):
         return None
     if asked not in macs:
         return None
-    return bytes(Ether(src=macs[asked], dst=request.src) / said)
+    said = bytes(Ether(src=macs[asked], dst=request.src) / said)
+    return said[:12] + tag + said[12:]
 
 
 def show(frame):

@@ -7,6 +7,10 @@ import pair
 from stream import Lane, Stream, template
 
 
+# Flows of test_queue().
+QUEUE = 20
+
+
 class Changes(pair.PairTest):
     """One NIC with two VFs."""
     arguments = {'vms': 2}
@@ -57,6 +61,48 @@ class Changes(pair.PairTest):
                         'in_port=vm1a,actions=set_field:6->tun_id,t1'), 5, 6)
         self.assertEqual(1, len(self.hardware.rules()))
         self.assertEqual('1', self.hardware.nic(1)['encaps'])
+
+    def test_queue(self):
+        """A change reaches the NIC in the order of a queue.  When all flows
+        are revalidated and none waits, at most the one in work is as it
+        was."""
+        flows = ['udp,in_port=vm1a,tp_dst=%d,actions=set_field:5->tun_id,t1'
+                 % (1000 + number) for number in range(QUEUE)]
+        self.hardware.flows('\n'.join(flows))
+        self.stream = Stream(self.hardware, [
+            Lane('vm1a', template(dport=1000 + number))
+            for number in range(QUEUE)], 25)
+        self.addCleanup(self.hardware.model, 'slow-create', '0')
+        with self.stream:
+            self.in_nic()
+            self.hardware.model('slow-create', '100')
+            self.hardware.ofctl('mod-flows', 'br-int',
+                                'in_port=vm1a,actions=set_field:6->tun_id,t1')
+            self.hardware.appctl('revalidator/wait')
+            self.assertLess(1, self.hardware.enqueued())
+            host.until('an empty queue', lambda: not self.hardware.enqueued())
+            mark = self.stream.sent
+            for lane in range(QUEUE):
+                host.until('lane %d has the new header' % lane, lambda: (
+                    self.vnis(lane)[-1] == 6))
+            self.in_nic()
+        late = 0
+        for lane in range(QUEUE):
+            vnis = self.vnis(lane)
+            # The old one, then the new one, and never the old one again.
+            self.assertEqual(sorted(vnis), vnis, lane)
+            self.assertEqual({5, 6}, set(vnis), lane)
+            self.assertEqual([], self.stream.lost(lane))
+            self.assertEqual([], self.stream.twice(lane))
+            late += 5 in self.vnis(lane, mark)
+        self.assertLessEqual(late, 1)
+        self.assertEqual(QUEUE, len(self.hardware.rules()))
+
+    def vnis(self, lane, since=-1):
+        """VNIs of LANE's packets that were sent after number SINCE."""
+        return [packets.Tunnel(arrival.frame).vni
+                for arrival in list(self.stream.arrivals[lane])
+                if arrival.number > since]
 
     def test_output(self):
         """OpenFlow sends to another VF."""

@@ -107,8 +107,7 @@ class Directions:
             self.pair.in_nic('nic%d' % n, [packets.outer(
                 self.hardware, n, back, VNI + n)], 'vm%da' % n)
         # Values of before that come late do not count.
-        host.until('counters rest', lambda: settled(counts))
-        start = counts()
+        start = host.settled(counts)
         flow_packets = self.flow_packets()
         for n in self.hardware.nics:
             self.pair.exchange('vm%da' % n, [out] * n, {'nic%d' % n: n})
@@ -135,15 +134,32 @@ class Directions:
         return total
 
 
-def settled(read, seconds=1.5):
-    """True if what READ returns has been the same for SECONDS, in which all
-    counters are refreshed."""
-    before = read()
-    try:
-        host.until('change', lambda: read() != before, seconds)
-    except AssertionError:
-        return True
-    return False
+class Eight(pair.PairTest):
+    """Eight NICs of an eSwitch each."""
+    arguments = {'nics': 8}
+
+    def test_rules(self):
+        """A flow has one rule, where its traffic is: not one for each NIC."""
+        self.pair.flows(flows(self.hardware))
+        out = packets.inner('udp')
+        back = packets.inner('udp', outgoing=False)
+        for number, n in enumerate((5, 1, 8)):
+            self.pair.in_nic('vm%da' % n, [out] * 2, 'nic%d' % n)
+            self.assertEqual((1, 3 * number + 1), (
+                len(self.hardware.rules('encap', source='vm%da' % n)),
+                len(self.hardware.rules())))
+            self.pair.in_nic('nic%d' % n, [packets.outer(
+                self.hardware, n, back, VNI + n,
+                packets.option(0x20001 + n))] * 2, 'vm%da' % n)
+            # Rules A and B.
+            self.assertEqual((1, 1, 3 * number + 3), (
+                len(self.hardware.rules('jump', source='nic%d' % n)),
+                len(self.hardware.rules('decap', source='nic%d' % n)),
+                len(self.hardware.rules())))
+        self.assertEqual(
+            {'nic%d' % n: 3 if n in (1, 5, 8) else 0 for n in range(1, 9)},
+            {nic['name']: nic['rules']
+             for nic in self.hardware.offload_show()['nics']})
 
 
 class Geneve4(Directions, pair.PairTest):
