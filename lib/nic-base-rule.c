@@ -6,12 +6,15 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #ifdef DPDK_NETDEV
 #include <rte_errno.h>
 #include <rte_flow.h>
 #endif
 
 #include "bitmap.h"
+#include "coverage.h"
+#include "nic-driver.h"
 #include "openvswitch/list.h"
 #include "ovs-thread.h"
 #include "util.h"
@@ -21,6 +24,8 @@ static unsigned long suspended[BITMAP_N_LONGS(UINT16_MAX + 1)]
     OVS_GUARDED_BY(nic_ethdev_rwlock);
 
 #ifdef DPDK_NETDEV
+COVERAGE_DEFINE(nic_base_rule_cross_nic);
+
 struct base_rule {
     struct ovs_list node;       /* In 'rules'. */
     uint16_t port_id;
@@ -52,6 +57,56 @@ add(uint16_t port_id, struct rte_flow *flow)
     return (struct rte_flow *) (void *) rule;
 }
 
+/* True if 'action' is output to a port, '*target'. */
+static bool
+is_output(const struct rte_flow_action *action, uint32_t *target)
+{
+    if (action->type == RTE_FLOW_ACTION_TYPE_PORT_ID) {
+        const struct rte_flow_action_port_id *port_id = action->conf;
+
+        *target = port_id->id;
+        return !port_id->original;
+    } else if (action->type == RTE_FLOW_ACTION_TYPE_REPRESENTED_PORT) {
+        const struct rte_flow_action_ethdev *ethdev = action->conf;
+
+        *target = ethdev->port_id;
+        return true;
+    }
+    return false;
+}
+
+static bool
+same_eswitch(uint16_t port_id, uint32_t target)
+{
+    struct nic_driver_info from, to;
+
+    return (target <= UINT16_MAX
+            && !nic_driver_get_info(port_id, &from)
+            && !nic_driver_get_info(target, &to)
+            && !strcmp(from.name, to.name) && from.domain == to.domain);
+}
+
+/* mlx5 takes the private data of the port that a rule sends packets to for its
+ * own, whichever driver that port has (mlx5_port_to_eswitch_info() in DPDK),
+ * so it must not be asked. */
+static bool
+leaves_eswitch(uint16_t port_id, const struct rte_flow_attr *attr,
+               const struct rte_flow_action *actions)
+{
+    const struct rte_flow_action *action;
+
+    for (action = actions; action->type != RTE_FLOW_ACTION_TYPE_END;
+         action++) {
+        uint32_t target;
+
+        if (attr->transfer && is_output(action, &target)
+            && !same_eswitch(port_id, target)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct rte_flow *
 nic_base_rule_create(uint16_t port_id, const struct rte_flow_attr *attr,
                      const struct rte_flow_item *items,
@@ -64,6 +119,10 @@ nic_base_rule_create(uint16_t port_id, const struct rte_flow_attr *attr,
     if (bitmap_is_set(suspended, port_id)) {
         rte_flow_error_set(error, ENODEV, RTE_FLOW_ERROR_TYPE_UNSPECIFIED,
                            NULL, "the port is stopped");
+    } else if (leaves_eswitch(port_id, attr, actions)) {
+        COVERAGE_INC(nic_base_rule_cross_nic);
+        rte_flow_error_set(error, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION, NULL,
+                           "the port of the output is not of the same NIC");
     } else {
         struct rte_flow *flow = rte_flow_create(port_id, attr, items, actions,
                                                 error);

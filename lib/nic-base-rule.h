@@ -26,7 +26,8 @@ struct rte_flow_item;
 /* As rte_flow_create(), rte_flow_destroy() and rte_flow_query(), for the base
  * alone.  Handles of rules that are gone can be destroyed, with success, and
  * not queried.  Between nic_base_rule_suspend() and _resume() a port takes no
- * rules: ENODEV. */
+ * rules: ENODEV.  Nor does it ever take one with 'transfer' whose output is to
+ * a port of another driver or switch domain: EINVAL. */
 struct rte_flow *nic_base_rule_create(uint16_t port_id,
                                       const struct rte_flow_attr *,
                                       const struct rte_flow_item *,

@@ -107,14 +107,16 @@ nic_driver_create(uint16_t port_id, const struct nic_rule *rule,
 int
 nic_driver_destroy(uint16_t port_id, struct rte_flow *flow)
 {
+    static struct vlog_rate_limit destroy_rl = VLOG_RATE_LIMIT_INIT(2, 2);
     struct rte_flow_error rte_error = { .message = NULL };
     int error = 0;
 
     rte_errno = 0;
     if (rte_flow_destroy(port_id, flow, &rte_error)) {
         error = last_error();
-        VLOG_WARN_RL(&rl, "DPDK port %"PRIu16": the NIC did not remove a "
-                     "rule: %s%s%s", port_id, ovs_strerror(error),
+        VLOG_WARN_RL(&destroy_rl, "DPDK port %"PRIu16": the NIC did not "
+                     "remove a rule, it is tried again: %s%s%s", port_id,
+                     ovs_strerror(error),
                      rte_error.message ? ": " : "",
                      rte_error.message ? rte_error.message : "");
     }

@@ -119,19 +119,30 @@ nic_eswitch_use(struct nic_eswitch *eswitch, const struct nic_rule *rule,
     return refusal;
 }
 
+/* The NIC has room, if it had none. */
+static void
+set_room(struct nic_eswitch *eswitch)
+    OVS_REQUIRES(eswitch->mutex)
+{
+    uint64_t orig;
+
+    if (eswitch->full) {
+        eswitch->full = false;
+        eswitch->full_until = 0;
+        atomic_add(&rooms, 1, &orig);
+    }
+}
+
 bool
 nic_eswitch_unuse(struct nic_eswitch *eswitch, struct nic_context *context,
                   bool option, bool gone)
 {
     bool freed = false;
-    uint64_t orig;
 
     ovs_mutex_lock(&eswitch->mutex);
     eswitch->n_rules--;
-    if (gone && eswitch->full) {
-        eswitch->full = false;
-        eswitch->full_until = 0;
-        atomic_add(&rooms, 1, &orig);
+    if (gone) {
+        set_room(eswitch);
     }
     if (context && !--context->n_rules) {
         hmap_remove(&eswitch->contexts, &context->node);
@@ -142,6 +153,26 @@ nic_eswitch_unuse(struct nic_eswitch *eswitch, struct nic_context *context,
     }
     ovs_mutex_unlock(&eswitch->mutex);
     return freed;
+}
+
+void
+nic_eswitch_accept(struct nic_eswitch *eswitch, bool option)
+{
+    ovs_mutex_lock(&eswitch->mutex);
+    set_room(eswitch);
+    eswitch->option_accepted |= option;
+    ovs_mutex_unlock(&eswitch->mutex);
+}
+
+bool
+nic_eswitch_knows_options(struct nic_eswitch *eswitch)
+{
+    bool known;
+
+    ovs_mutex_lock(&eswitch->mutex);
+    known = eswitch->option_accepted;
+    ovs_mutex_unlock(&eswitch->mutex);
+    return known;
 }
 
 uint64_t
@@ -160,6 +191,17 @@ nic_eswitch_set_full(struct nic_eswitch *eswitch)
     eswitch->full = true;
     eswitch->full_until = time_msec() + NIC_FULL_MS;
     ovs_mutex_unlock(&eswitch->mutex);
+}
+
+bool
+nic_eswitch_is_full(struct nic_eswitch *eswitch)
+{
+    bool full;
+
+    ovs_mutex_lock(&eswitch->mutex);
+    full = eswitch->full;
+    ovs_mutex_unlock(&eswitch->mutex);
+    return full;
 }
 
 void

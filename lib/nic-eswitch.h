@@ -39,11 +39,13 @@ struct nic_eswitch {
     struct hmap contexts OVS_GUARDED;   /* Contains "struct nic_context"s. */
     struct nic_option option OVS_GUARDED;       /* If 'n_option_rules'. */
     size_t n_option_rules OVS_GUARDED;
+    bool option_accepted OVS_GUARDED;   /* The NIC ever took such a rule. */
     size_t n_rules OVS_GUARDED;
     struct nic_traffic encap OVS_GUARDED;       /* Done by the NIC, all */
     struct nic_traffic decap OVS_GUARDED;       /* rules that ever were. */
     uint64_t n_refused[NIC_N_REFUSALS] OVS_GUARDED;     /* Requests. */
-    bool full OVS_GUARDED;      /* The NIC said so, and no rule went since. */
+    bool full OVS_GUARDED;      /* The NIC said so, and no rule went or came
+                                 * since. */
     long long int full_until OVS_GUARDED;       /* Not to be asked before. */
 };
 
@@ -67,12 +69,19 @@ enum nic_refusal nic_eswitch_use(struct nic_eswitch *, const struct nic_rule *,
 bool nic_eswitch_unuse(struct nic_eswitch *, struct nic_context *,
                        bool option, bool gone);
 
+/* The NIC took a rule, that matches an 'option' or not.  So it has room. */
+void nic_eswitch_accept(struct nic_eswitch *, bool option);
+
+/* True if the NIC ever took a rule that matches an option: firmware can. */
+bool nic_eswitch_knows_options(struct nic_eswitch *);
+
 /* How often there was room again on any eSwitch that had none. */
 uint64_t nic_eswitch_rooms(void);
 
-/* The NIC said that it has no room. */
+/* The NIC said that it has no room; was that the last that was heard of it? */
 #define NIC_FULL_MS 1000
 void nic_eswitch_set_full(struct nic_eswitch *);
+bool nic_eswitch_is_full(struct nic_eswitch *);
 
 void nic_eswitch_count_refusal(struct nic_eswitch *, enum nic_refusal);
 void nic_eswitch_count_traffic(struct nic_eswitch *, bool decap,

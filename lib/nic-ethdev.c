@@ -18,6 +18,7 @@
 #include "openvswitch/geneve.h"
 #include "openvswitch/vlog.h"
 #include "packets.h"
+#include "timeval.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(nic_ethdev);
@@ -25,6 +26,16 @@ VLOG_DEFINE_THIS_MODULE(nic_ethdev);
 COVERAGE_DEFINE(nic_rule_created);
 COVERAGE_DEFINE(nic_rule_destroyed);
 COVERAGE_DEFINE(nic_rule_failed);
+COVERAGE_DEFINE(nic_rule_stuck);
+
+/* After which time a NIC that did not remove a rule is asked again. */
+enum { STUCK_MS = 1000 };
+
+/* A rule that a NIC did not remove. */
+struct stuck_rule {
+    struct ovs_list node;       /* In 'stuck' of 'handle.ethdev'. */
+    struct nic_handle handle;   /* Without gate. */
+};
 
 struct ovs_rwlock nic_ethdev_rwlock = OVS_RWLOCK_INITIALIZER;
 
@@ -88,6 +99,7 @@ nic_ethdev_add(const struct netdev *netdev, int port_id)
     ethdev->port_id = port_id;
     ethdev->odp_port = ODPP_NONE;
     ovs_mutex_init(&ethdev->mutex);
+    ovs_list_init(&ethdev->stuck);
     hmap_init(&ethdev->gates);
     get_facts(ethdev, &info);
 
@@ -95,11 +107,27 @@ nic_ethdev_add(const struct netdev *netdev, int port_id)
     hmap_insert(&ethdevs, &ethdev->node, hash_pointer(netdev, 0));
 }
 
+/* Ends the account of a rule that is gone. */
+static void
+forget_rule(const struct nic_handle *handle, bool *news)
+{
+    *news |= nic_eswitch_unuse(handle->ethdev->eswitch, handle->context,
+                               handle->option, true);
+    COVERAGE_INC(nic_rule_destroyed);
+}
+
 void
 nic_ethdev_remove(struct nic_ethdev *ethdev)
 {
+    struct stuck_rule *rule;
     struct nic_gate *gate;
+    bool news = false;
 
+    /* They go with the port. */
+    LIST_FOR_EACH_POP (rule, node, &ethdev->stuck) {
+        forget_rule(&rule->handle, &news);
+        free(rule);
+    }
     hmap_remove(&ethdevs, &ethdev->node);
     HMAP_FOR_EACH_POP (gate, node, &ethdev->gates) {
         free(gate);
@@ -279,14 +307,24 @@ nic_ethdev_is_unused(const struct nic_handle *handle)
 
 /* Rules. */
 
+/* True if the firmware may have no matcher for 'rule', which mlx5 tells as
+ * ENOMEM: however much room there is then, this rule does not fit. */
+static bool
+may_lack_matcher(struct nic_eswitch *eswitch, const struct nic_rule *rule)
+{
+    return (nic_rule_matches_icmp_fields(rule)
+            || (rule->match.option.length
+                && !nic_eswitch_knows_options(eswitch)));
+}
+
 static enum nic_refusal
-refusal_of_error(const struct nic_rule *rule, int error)
+refusal_of_error(struct nic_eswitch *eswitch, const struct nic_rule *rule,
+                 int error)
 {
     switch (error) {
     case ENOMEM:
     case ENOSPC:
-        /* Never mind how much room there is then. */
-        return (nic_rule_matches_icmp_fields(rule)
+        return (may_lack_matcher(eswitch, rule)
                 ? NIC_NIC_REFUSED : NIC_TABLE_FULL);
     case ENODEV:
         return NIC_PORT_STOPPED;
@@ -330,12 +368,13 @@ nic_ethdev_create(struct nic_ethdev *ethdev, struct nic_ethdev *target,
                 .option = option,
             };
             enter_gate(handle, rule, news);
+            nic_eswitch_accept(eswitch, option);
             COVERAGE_INC(nic_rule_created);
             return NIC_OFFLOADABLE;
         }
         COVERAGE_INC(nic_rule_failed);
         nic_eswitch_unuse(eswitch, context, option, false);
-        refusal = refusal_of_error(rule, error);
+        refusal = refusal_of_error(eswitch, rule, error);
         if (refusal == NIC_TABLE_FULL) {
             nic_eswitch_set_full(eswitch);
         }
@@ -372,19 +411,76 @@ nic_ethdev_exceeds_mtu(const struct nic_ethdev *ethdev,
     return from + inner + rule->header_len - outer > to;
 }
 
-void
-nic_ethdev_destroy(struct nic_handle *handle, bool *news)
+static bool
+try_destroy(const struct nic_handle *handle, bool *news)
 {
     struct nic_ethdev *ethdev = handle->ethdev;
 
-    if (!ethdev->gone) {
-        nic_driver_destroy(ethdev->port_id, handle->flow);
+    if (!ethdev->gone && nic_driver_destroy(ethdev->port_id, handle->flow)) {
+        COVERAGE_INC(nic_rule_stuck);
+        return false;
     }
+    forget_rule(handle, news);
+    return true;
+}
+
+static void
+put_stuck(struct stuck_rule *rule)
+{
+    struct nic_ethdev *ethdev = rule->handle.ethdev;
+
+    ovs_mutex_lock(&ethdev->mutex);
+    ovs_list_push_back(&ethdev->stuck, &rule->node);
+    ethdev->stuck_until = time_msec() + STUCK_MS;
+    ovs_mutex_unlock(&ethdev->mutex);
+}
+
+void
+nic_ethdev_destroy(struct nic_handle *handle, bool *news)
+{
+    bool destroyed = try_destroy(handle, news);
+
     leave_gate(handle, news);
-    *news |= nic_eswitch_unuse(ethdev->eswitch, handle->context,
-                               handle->option, true);
+    if (!destroyed) {
+        struct stuck_rule *rule = xmalloc(sizeof *rule);
+
+        rule->handle = *handle;
+        rule->handle.target = NULL;
+        rule->handle.gate = NULL;
+        put_stuck(rule);
+    }
     handle->flow = NULL;
-    COVERAGE_INC(nic_rule_destroyed);
+}
+
+/* Moves the rules of 'ethdev' that are to be tried now to 'rules'. */
+static void
+take_stuck(struct nic_ethdev *ethdev, struct ovs_list *rules)
+{
+    ovs_mutex_lock(&ethdev->mutex);
+    if (!ovs_list_is_empty(&ethdev->stuck)
+        && time_msec() >= ethdev->stuck_until) {
+        ovs_list_push_back_all(rules, &ethdev->stuck);
+    }
+    ovs_mutex_unlock(&ethdev->mutex);
+}
+
+void
+nic_ethdev_run(bool *news)
+{
+    struct ovs_list rules = OVS_LIST_INITIALIZER(&rules);
+    struct nic_ethdev *ethdev;
+    struct stuck_rule *rule;
+
+    HMAP_FOR_EACH (ethdev, node, &ethdevs) {
+        take_stuck(ethdev, &rules);
+    }
+    LIST_FOR_EACH_POP (rule, node, &rules) {
+        if (try_destroy(&rule->handle, news)) {
+            free(rule);
+        } else {
+            put_stuck(rule);
+        }
+    }
 }
 
 /* Counters. */

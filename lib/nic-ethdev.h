@@ -19,6 +19,7 @@
 
 #include "nic-rule-flow.h"
 #include "openvswitch/hmap.h"
+#include "openvswitch/list.h"
 #include "openvswitch/thread.h"
 #include "ovs-thread.h"
 
@@ -59,6 +60,8 @@ struct nic_ethdev {
     bool gone;                  /* The driver has no rules any more. */
 
     struct ovs_mutex mutex;
+    struct ovs_list stuck OVS_GUARDED;  /* Contains "struct stuck_rule"s. */
+    long long int stuck_until OVS_GUARDED;      /* Not to be tried before. */
     odp_port_t odp_port OVS_GUARDED;    /* ODPP_NONE: not known yet. */
     struct hmap gates OVS_GUARDED;      /* Contains "struct nic_gate"s. */
 };
@@ -126,8 +129,14 @@ bool nic_ethdev_exceeds_mtu(const struct nic_ethdev *ethdev,
                             const struct nic_rule *rule)
     OVS_REQ_RDLOCK(nic_ethdev_rwlock);
 
-/* Removes a rule.  What it has counted last is lost, unless queried before. */
+/* Removes a rule.  What it has counted last is lost, unless queried before.
+ * If the NIC does not remove it, it stays accounted for, as one of nobody. */
 void nic_ethdev_destroy(struct nic_handle *, bool *news)
+    OVS_REQ_RDLOCK(nic_ethdev_rwlock);
+
+/* To be called often, by any thread that may wait for NICs: removes rules of
+ * nobody, each tried once a second.  '*news' as above. */
+void nic_ethdev_run(bool *news)
     OVS_REQ_RDLOCK(nic_ethdev_rwlock);
 
 /* Brings 'packets' and 'bytes' of 'handle' up to date; a NIC's counters may be

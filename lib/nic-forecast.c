@@ -8,6 +8,7 @@
 
 #include "encap-text.h"
 #include "nic-driver.h"
+#include "nic-eswitch.h"
 #include "nic-ethdev.h"
 #include "nic-offload.h"
 #include "nic-rule.h"
@@ -56,6 +57,21 @@ check_port(const struct nic_ethdev *ethdev, const char *name,
     return true;
 }
 
+/* Neither is for long. */
+static bool
+check_state(const struct nic_ethdev *ethdev, struct ds *reason)
+{
+    if (ethdev->gone) {
+        return refuse(NIC_PORT_STOPPED, ethdev->name, "is to be reset",
+                      reason);
+    }
+    if (nic_eswitch_is_full(ethdev->eswitch)) {
+        return refuse(NIC_TABLE_FULL, ethdev->name,
+                      "has no room for more rules", reason);
+    }
+    return true;
+}
+
 static bool
 check_mtu(const struct nic_ethdev *from, const struct nic_ethdev *to,
           size_t header_len, struct ds *reason)
@@ -97,6 +113,7 @@ nic_forecast_encap(const char *from_name, const char *to_name,
     if (ok && from->eswitch != to->eswitch) {
         ok = refuse(NIC_CROSS_NIC, from_name, "is on another eSwitch", reason);
     }
+    ok = ok && check_state(to, reason) && check_state(from, reason);
     ovs_rwlock_unlock(&nic_ethdev_rwlock);
     return ok;
 }

@@ -12,8 +12,9 @@ struct ds;
 
 /* True if a NIC can put 'header_len' bytes before packets that come in by DPDK
  * port 'from' and send them by port 'to', as far as that depends on the ports
- * alone.  Otherwise false, with the reason, one line without newline, appended
- * to 'reason'.  Both are names of ports.  Main thread. */
+ * and the state that their NIC is in.  Otherwise false, with the reason, one
+ * line without newline, appended to 'reason'.  Both are names of ports.  Main
+ * thread. */
 bool nic_forecast_encap(const char *from, const char *to, size_t header_len,
                         struct ds *reason);
 

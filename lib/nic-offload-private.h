@@ -60,8 +60,10 @@ struct nic_offload {
     size_t n_claims OVS_GUARDED;
     uint64_t claimed_packets OVS_GUARDED;       /* By all copies ever. */
     uint64_t claimed_bytes OVS_GUARDED;
-    const struct netdev *counted OVS_GUARDED;   /* In nic-tally.h. */
-    enum nic_refusal why OVS_GUARDED;
+    const struct netdev *counted OVS_GUARDED;   /* In nic-tally.h; NULL: it
+                                                 * has no rules. */
+    unsigned int counted_eswitch OVS_GUARDED;   /* If 'counted'. */
+    enum nic_refusal why OVS_GUARDED;   /* It lacks rules, on 'eswitch'. */
     const char *detail OVS_GUARDED;
     bool partial OVS_GUARDED;   /* Packets go on to software. */
     unsigned int eswitch OVS_GUARDED;
@@ -71,7 +73,8 @@ struct nic_offload_outcome {
     enum nic_refusal why;       /* Why rules are missing; NIC_OFFLOADABLE: none
                                  * is. */
     const char *detail;         /* Constant string, or NULL. */
-    unsigned int eswitch;       /* Of the flow's ports, 0: none. */
+    unsigned int eswitch;       /* Where they are missing, or of the flow's
+                                 * ports; 0: none. */
     bool news;                  /* For other flows. */
 };
 

@@ -310,6 +310,16 @@ remove_unwanted(struct nic_offload *offload, const struct wanted *wanted,
     ovs_rwlock_unlock(&nic_ethdev_rwlock);
 }
 
+/* The eSwitch of 'port', 0: none. */
+static unsigned int
+port_eswitch(const struct nic_resolver *resolver, odp_port_t port)
+{
+    struct nic_port facts;
+
+    return (nic_resolver_get_port(port, &facts, resolver)
+            ? facts.eswitch : 0);
+}
+
 void
 nic_offload_set_rules(struct nic_offload *offload, bool replace,
                       struct nic_offload_outcome *outcome)
@@ -327,11 +337,14 @@ nic_offload_set_rules(struct nic_offload *offload, bool replace,
                 = nic_resolver_netdev(&wanted.resolver, port);
         } else if (!nic_offload_can_pass(missing.why)) {
             missing = *outcome;
+            missing.eswitch = port_eswitch(&wanted.resolver, port);
         }
     }
     missing.news = outcome->news;
     *outcome = missing;
-    outcome->eswitch = nic_resolver_eswitch(&wanted.resolver);
+    if (!outcome->eswitch) {
+        outcome->eswitch = nic_resolver_eswitch(&wanted.resolver);
+    }
     remove_unwanted(offload, &wanted, &outcome->news);
     nic_resolver_uninit(&wanted.resolver);
 }

@@ -133,7 +133,7 @@ set_flow(struct nic_offload *offload, const struct match *match,
 /* States of a flow. */
 
 /* To be called when the rules of 'offload' have changed; 'why' and 'detail'
- * are the reason if it has none.  A flow counts where it has its first rule:
+ * are the reason if it lacks some.  A flow counts where it has its first rule:
  * of a tunnel port the datapath does not ask the netdev that is in use here,
  * but one of its own. */
 static void
@@ -145,8 +145,7 @@ set_state(struct nic_offload *offload, enum nic_refusal why,
 
     if (offload->n_handles) {
         counted = offload->handles[0].ethdev->netdev;
-        why = NIC_OFFLOADABLE;
-        detail = NULL;
+        offload->counted_eswitch = offload->handles[0].ethdev->facts.eswitch;
     }
     if (counted != offload->counted) {
         if (offload->counted) {
@@ -278,8 +277,9 @@ nic_offload_get(const struct netdev *netdev, const ovs_u128 *ufid,
         }
         ovs_mutex_lock(&offload->last_mutex);
         *stats = offload->stats;
-        attrs->offloaded = offload->why == NIC_OFFLOADABLE;
+        attrs->offloaded = offload->counted != NULL;
         attrs->dp_layer = (attrs->offloaded && !offload->partial
+                           && offload->why == NIC_OFFLOADABLE
                            ? "dpdk" : "ovs");
         ovs_mutex_unlock(&offload->last_mutex);
     }
@@ -341,12 +341,17 @@ remove_rules(struct nic_offload *offload, const struct netdev *netdev,
              bool *news)
     OVS_REQ_RDLOCK(nic_ethdev_rwlock)
 {
+    size_t n;
+
     ovs_mutex_lock(&offload->mutex);
+    n = offload->n_handles;
     nic_offload_remove_rules(offload, netdev, news);
-    ovs_mutex_lock(&offload->last_mutex);
-    set_state(offload, (offload->why == NIC_OFFLOADABLE ? NIC_PORT_STOPPED
-                        : offload->why), offload->detail);
-    ovs_mutex_unlock(&offload->last_mutex);
+    if (n != offload->n_handles) {
+        ovs_mutex_lock(&offload->last_mutex);
+        set_state(offload, (offload->why == NIC_OFFLOADABLE ? NIC_PORT_STOPPED
+                            : offload->why), offload->detail);
+        ovs_mutex_unlock(&offload->last_mutex);
+    }
     ovs_mutex_unlock(&offload->mutex);
 }
 
@@ -410,8 +415,15 @@ nic_offload_run(void)
     unsigned int worker = netdev_offload_thread_id();
     long long int end = time_msec() + RUN_MS;
     struct nic_offload *offload;
+    bool news = false;
 
     nic_offload_workers_init();
+    coverage_try_clear();       /* Nobody else does, in these threads. */
+
+    ovs_rwlock_rdlock(&nic_ethdev_rwlock);
+    nic_ethdev_run(&news);
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
+    publish_news(news);
     do {
         ovs_rwlock_rdlock(&nic_ethdev_rwlock);
         offload = nic_offload_next(worker, time_msec(), get_latest_news(),
@@ -450,16 +462,22 @@ nic_offload_for_each(void (*visit)(unsigned int eswitch, enum nic_refusal why,
     struct nic_offload *offload;
 
     CMAP_FOR_EACH (offload, node, &offloads) {
-        unsigned int eswitch;
+        unsigned int eswitch, counted_eswitch;
         enum nic_refusal why;
         const char *detail;
+        bool counted;
 
         ovs_mutex_lock(&offload->last_mutex);
         eswitch = offload->eswitch;
         why = offload->why;
         detail = offload->detail;
+        counted = offload->counted != NULL;
+        counted_eswitch = offload->counted_eswitch;
         ovs_mutex_unlock(&offload->last_mutex);
-        if (why != NIC_NOT_TUNNEL) {
+        if (counted) {
+            visit(counted_eswitch, NIC_OFFLOADABLE, NULL, aux);
+        }
+        if (why != NIC_NOT_TUNNEL && why != NIC_OFFLOADABLE) {
             visit(eswitch, why, detail, aux);
         }
     }

@@ -86,8 +86,9 @@ bool nic_offload_is_enabled(void);
 
 /* Calls 'visit' for each flow.  'eswitch' is the id of the one that the flow's
  * packets come from or go to, 0: none.  'why' is NIC_OFFLOADABLE for flows
- * that are in a NIC, else the reason, with its 'detail' or NULL.  Any
- * thread. */
+ * that are in a NIC, else the reason, with its 'detail' or NULL.  A flow of
+ * several uplinks can be in one NIC and not in another: then once for each of
+ * the two.  Any thread. */
 void nic_offload_for_each(void (*visit)(unsigned int eswitch,
                                         enum nic_refusal why,
                                         const char *detail, void *aux),

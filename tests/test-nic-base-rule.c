@@ -23,6 +23,7 @@
 #ifdef DPDK_NETDEV
 
 #include <rte_errno.h>
+#include <rte_ethdev.h>
 #include <rte_flow.h>
 
 #include "nic-rule-ports.h"
@@ -69,6 +70,57 @@ create(int port)
     } else {
         ovs_assert(flow);
         handles[n_handles++] = (struct handle) { flow, port, true };
+    }
+}
+
+/* Asks for a rule on the uplink of the first NIC with 'action' alone. */
+static bool
+takes_output(enum rte_flow_action_type type, const void *conf)
+{
+    const struct rte_flow_attr attr = { .transfer = 1 };
+    const struct rte_flow_item items[] = {
+        { .type = RTE_FLOW_ITEM_TYPE_ETH },
+        { .type = RTE_FLOW_ITEM_TYPE_END },
+    };
+    const struct rte_flow_action actions[] = {
+        { .type = type, .conf = conf },
+        { .type = RTE_FLOW_ACTION_TYPE_END },
+    };
+    struct rte_flow_error error;
+    struct rte_flow *flow;
+
+    flow = nic_base_rule_create(port_id(0), &attr, items, actions, &error);
+    if (flow) {
+        ovs_assert(!nic_base_rule_destroy(port_id(0), flow, &error));
+    } else {
+        ovs_assert(rte_errno == EINVAL);
+        ovs_assert(error.type == RTE_FLOW_ERROR_TYPE_ACTION);
+    }
+    return flow != NULL;
+}
+
+/* Output is to ports of the same NIC only. */
+static void
+check_outputs(void)
+{
+    const uint32_t own = nic_ports[0].representor;
+    const uint32_t others[] = {
+        nic_ports[1].representor, nic_ports[1].uplink,
+        RTE_MAX_ETHPORTS - 1,                   /* No port. */
+        own + UINT16_MAX + 1,
+    };
+
+    for (size_t i = 0; i <= ARRAY_SIZE(others); i++) {
+        uint32_t id = i ? others[i - 1] : own;
+        const struct rte_flow_action_port_id port = { .id = id };
+        const struct rte_flow_action_ethdev ethdev = { .port_id = id };
+
+        ovs_assert(takes_output(RTE_FLOW_ACTION_TYPE_PORT_ID, &port)
+                   == !i);
+        if (id <= UINT16_MAX) {
+            ovs_assert(takes_output(RTE_FLOW_ACTION_TYPE_REPRESENTED_PORT,
+                                    &ethdev) == !i);
+        }
     }
 }
 
@@ -147,6 +199,7 @@ test_nic_base_rule(int argc, char *argv[])
     }
     route_test_seed(argc > 2 ? argv[2] : NULL);
     nic_ports_start(argv[1]);
+    check_outputs();
     for (int i = 0; i < 30000; i++) {
         do_something();
     }

@@ -288,6 +288,20 @@ check_full_periods(const char *path)
     ovs_assert(!nic_eswitch_unuse(eswitch, first, true, true));
     ovs_assert(nic_eswitch_rooms() == rooms + 2);
 
+    /* Or when one is taken; then too there is news once. */
+    ovs_assert(!nic_eswitch_is_full(eswitch));
+    nic_eswitch_set_full(eswitch);
+    ovs_assert(nic_eswitch_is_full(eswitch));
+    ovs_assert(!nic_eswitch_is_full(other));
+    ovs_assert(!nic_eswitch_knows_options(eswitch));
+    nic_eswitch_accept(eswitch, true);
+    ovs_assert(!nic_eswitch_is_full(eswitch));
+    ovs_assert(nic_eswitch_rooms() == rooms + 3);
+    nic_eswitch_accept(eswitch, false);
+    ovs_assert(nic_eswitch_rooms() == rooms + 3);
+    ovs_assert(nic_eswitch_knows_options(eswitch));
+    ovs_assert(!nic_eswitch_knows_options(other));
+
     /* What was refused has taken nothing. */
     ovs_mutex_lock(&eswitch->mutex);
     ovs_assert(eswitch->n_rules == 1 && eswitch->n_option_rules == 1);

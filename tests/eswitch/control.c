@@ -22,6 +22,7 @@ static const char usage[] =
     "  show [all|eswitches|rules|contexts|totals]\n"
     "  limit-rules ESWITCH|all N|none    limit-encaps ESWITCH|all N|none\n"
     "  fail-create ERRNO [TIMES]|off     fail-query ERRNO|off\n"
+    "  fail-destroy ERRNO [TIMES]|off\n"
     "  slow-create MS                    counter-lag MS\n"
     "  freeze-counters yes|no            geneve-option ESWITCH|all "
     "yes|no|late\n"
@@ -113,6 +114,9 @@ set_errors(const char *verb, const char *name, const char *times)
     if (!strcmp(verb, "fail-create")) {
         model.create_error_left = times ? (int) left : -1;
         model.create_error = error;
+    } else if (!strcmp(verb, "fail-destroy")) {
+        model.destroy_error_left = times ? (int) left : -1;
+        model.destroy_error = error;
     } else {
         model.query_error = error;
     }
@@ -155,7 +159,8 @@ eswitch_control(const char *command)
     } else if (!strcmp(verb, "limit-rules") || !strcmp(verb, "limit-encaps")
                || !strcmp(verb, "geneve-option")) {
         return set_eswitches(verb, first, second);
-    } else if (!strcmp(verb, "fail-create") || !strcmp(verb, "fail-query")) {
+    } else if (!strcmp(verb, "fail-create") || !strcmp(verb, "fail-query")
+               || !strcmp(verb, "fail-destroy")) {
         return set_errors(verb, first, second);
     } else if (!strcmp(verb, "flush") || !strcmp(verb, "reset")) {
         return port_command(verb, first);

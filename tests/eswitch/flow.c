@@ -176,6 +176,19 @@ bad_handle(const struct port *port, const struct rte_flow *flow,
                                   flow, "no such rule"));
 }
 
+/* True if destroy is to fail now. */
+static bool
+take_destroy_error(void)
+{
+    if (!model.destroy_error || !model.destroy_error_left) {
+        return false;
+    }
+    if (model.destroy_error_left > 0) {
+        model.destroy_error_left--;
+    }
+    return true;
+}
+
 int
 rte_flow_destroy(uint16_t port_id, struct rte_flow *flow,
                  struct rte_flow_error *error)
@@ -191,6 +204,10 @@ rte_flow_destroy(uint16_t port_id, struct rte_flow *flow,
     rule = eswitch_rule_find(port->eswitch, (uintptr_t) flow);
     if (!rule) {
         retval = bad_handle(port, flow, "destroy", error);
+    } else if (take_destroy_error()) {
+        retval = eswitch_refuse(error, model.destroy_error,
+                                RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+                                "injected fault");
     } else {
         if (rule->port != port) {
             eswitch_log(LOG_ERROR, "destroy of handle %#lx on %s, but it is "

@@ -266,6 +266,7 @@ struct model {
     char log[256], control[108];
 
     atomic_int create_error, create_error_left; /* errno, how often more. */
+    atomic_int destroy_error, destroy_error_left;
     atomic_int query_error;
     atomic_uint slow_create;    /* ms. */
     atomic_uint counter_lag;    /* ms; 0: none. */

@@ -102,6 +102,7 @@ ms_since(const struct timespec *then)
 static void
 test_injected(void)
 {
+    struct rte_flow_error error;
     struct rte_flow *rule;
     struct timespec then;
 
@@ -130,6 +131,21 @@ test_injected(void)
     test_check(hits(UA, rule) == UINT64_MAX, "query");
     command("fail-query off");
     test_check(hits(UA, rule) == 0, "query");
+    test_end();
+
+    test_begin("destroy fails");
+    command("fail-destroy EBUSY 1");
+    test_check(rte_flow_destroy(test_ids[UA], rule, &error) == -EBUSY
+               && rte_errno == EBUSY, "destroy did not fail");
+    test_check(hits(UA, rule) == 0, "the rule is gone");
+    unmake(UA, rule);
+    rule = make();
+    command("fail-destroy EIO");
+    for (int i = 0; i < 3; i++) {
+        test_check(rte_flow_destroy(test_ids[UA], rule, &error) == -EIO,
+                   "destroy did not fail");
+    }
+    command("fail-destroy off");
     unmake(UA, rule);
     test_end();
 

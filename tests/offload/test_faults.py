@@ -8,8 +8,8 @@ import pair
 from stream import Lane, Stream, template
 
 
-class Faults(pair.PairTest):
-    """One NIC, two VFs."""
+class FaultTest(pair.PairTest):
+    """Tests with one NIC, two VFs."""
     arguments = {'vms': 2}
 
     def setUp(self):
@@ -24,7 +24,8 @@ class Faults(pair.PairTest):
         """Ends all faults."""
         self.hardware.max_idle(host.MAX_IDLE)
         for command in ('limit-rules all none', 'limit-encaps all none',
-                        'fail-create off', 'fail-query off', 'slow-create 0',
+                        'fail-create off', 'fail-destroy off',
+                        'fail-query off', 'slow-create 0',
                         'freeze-counters no', 'geneve-option all yes'):
             self.hardware.model(command)
 
@@ -38,6 +39,10 @@ class Faults(pair.PairTest):
                              packets.inner('udp', outgoing=False), vni,
                              options)
 
+
+class Faults(FaultTest):
+    """Of all sorts."""
+
     def test_table_full(self):
         """No room for rules, and then there is."""
         self.hardware.model('limit-rules nic1 2')
@@ -49,6 +54,26 @@ class Faults(pair.PairTest):
         self.pair.in_nic('vm1a', self.frames(0, 1, 2, 3), 'nic1')
         self.pair.in_nic('nic1', [self.come()], 'vm1a')
         self.assertFalse(self.hardware.reasons().get('table-full'))
+
+    def foretold(self):
+        """What encap/trace says of offload."""
+        lines = self.hardware.appctl('encap/trace', 'in_port=vm1a',
+                                     'tunnel=t1').splitlines()
+        return [line.split(None, 1)[1] for line in lines
+                if line.startswith('offload ')][0]
+
+    def test_full_is_foretold(self):
+        """encap/trace knows that there is no room, and that there is."""
+        self.assertRegex(self.foretold(), '^yes')
+        self.hardware.model('limit-rules nic1 1')
+        self.pair.in_nic('vm1a', self.frames(0), 'nic1')
+        self.assertRegex(self.foretold(), '^yes')
+        self.pair.in_software('vm1a', self.frames(1), 'nic1', 'table-full')
+        self.assertEqual('no: table-full: nic1 has no room for more rules',
+                         self.foretold())
+        self.hardware.model('limit-rules nic1 none')
+        self.pair.in_nic('vm1a', self.frames(0, 1), 'nic1')
+        self.assertRegex(self.foretold(), '^yes')
 
     def test_room_by_others(self):
         """Another flow's end makes room."""
@@ -84,6 +109,53 @@ class Faults(pair.PairTest):
                 self.hardware.model('fail-create off')
                 self.pair.in_nic('vm1a', self.frames(0, 1), 'nic1')
                 self.pair.in_nic('nic1', [self.come()], 'vm1a')
+
+    def stuck(self):
+        """How often the NIC did not remove a rule."""
+        return int(self.hardware.appctl('coverage/read-counter',
+                                        'nic_rule_stuck'))
+
+    def accounted(self):
+        """The rules and encap contexts that there are, as told."""
+        nic = self.hardware.offload_show()['nics'][0]
+        return nic['rules'], nic['encap-contexts']
+
+    def test_destroy_fails(self):
+        """What a NIC does not remove is accounted for until it does."""
+        self.pair.in_nic('vm1a', self.frames(0), 'nic1')
+        self.hardware.model('fail-destroy EIO')
+        before = self.stuck()
+        self.pair.appctl('revalidator/purge')
+        host.until('a second try', lambda: self.stuck() >= before + 2)
+        self.assertEqual(0, self.hardware.inserted())
+        self.assertEqual((1, 1), self.accounted())
+        self.assertEqual(1, len(self.hardware.rules()))
+        self.hardware.model('fail-destroy off')
+        host.until('no rule', lambda: not self.hardware.rules())
+        host.until('no account', lambda: self.accounted() == (0, 0))
+
+    def test_old_rule_stays(self):
+        """The older of two rules counts until it goes."""
+        self.pair.flows('in_port=vm1a,actions=set_field:5->tun_id,output:t1')
+        self.pair.in_nic('vm1a', self.frames(0), 'nic1')
+        self.hardware.model('fail-destroy EIO 2')
+        before = self.stuck()
+        self.pair.flows('in_port=vm1a,actions=set_field:6->tun_id,output:t1')
+        host.until('one rule', lambda: (self.stuck() == before + 2
+                                        and len(self.hardware.rules()) == 1))
+        self.pair.in_nic('vm1a', self.frames(0), 'nic1')
+        host.until('one account', lambda: self.accounted() == (1, 1))
+
+    def test_stays_until_port_goes(self):
+        """A port that is removed takes all its rules with it."""
+        self.pair.in_nic('vm1a', self.frames(0), 'nic1')
+        self.hardware.model('fail-destroy EIO')
+        self.pair.vsctl('del-port', 'vm1a')
+        host.until('no rule', lambda: not self.hardware.rules())
+        host.until('no account', lambda: self.accounted() == (0, 0))
+        self.hardware.model('fail-destroy off')
+        self.pair.vsctl(*self.hardware.port_words('vm1a')[1:])
+        self.pair.in_nic('vm1a', self.frames(0), 'nic1')
 
     def test_second_rule_fails(self):
         """Rule A is there and B is refused: all is software's."""
@@ -122,21 +194,18 @@ class Faults(pair.PairTest):
         self.hardware.max_idle(1000)
         self.pair.in_nic('nic1', [packet[1]], 'vm1b')
 
-    def test_no_option_support(self):
-        """Firmware without options, seen at validation or at creation."""
+    def test_option_table_full(self):
+        """Firmware that has taken an option, and then has no room."""
         self.pair.flows('in_port=t1,tun_metadata0=1,actions=vm1a\n'
                         'in_port=t1,tun_metadata0=2,actions=vm1b\n')
-        packet = [self.come(options=packets.option(1))] * 2
-        for support in ('no', 'late'):
-            with self.subTest(support=support):
-                self.hardware.model('geneve-option nic1', support)
-                self.pair.purge()
-                self.pair.in_software('nic1', packet, 'vm1a')
-                host.until(self.pair.explain, lambda: set(
-                    self.hardware.reasons()) & {'nic-refused', 'table-full'})
-                self.hardware.model('geneve-option nic1 yes')
-        self.pair.purge()
-        self.pair.in_nic('nic1', packet, 'vm1a')
+        self.pair.in_nic('nic1', [self.come(options=packets.option(1))],
+                         'vm1a')
+        self.hardware.model('limit-rules nic1 2')
+        self.pair.in_software('nic1', [self.come(options=packets.option(2))],
+                              'vm1b', 'table-full')
+        self.hardware.model('limit-rules nic1 none')
+        self.pair.in_nic('nic1', [self.come(options=packets.option(2))],
+                         'vm1b')
 
     def test_counters_fail(self):
         """Counters that cannot be read take no flow away."""
@@ -167,3 +236,35 @@ class Faults(pair.PairTest):
         self.pair.vsctl(*self.hardware.port_words('vm1a')[1:])
         self.pair.flows('in_port=t1,actions=vm1a\n')
         self.pair.in_nic('nic1', [self.come()], 'vm1a')
+
+
+class NoOptions(FaultTest):
+    """Firmware without options, which never took one."""
+
+    def refused(self, reason):
+        """How many requests failed so."""
+        return self.hardware.offload_show()['nics'][0]['refused'].get(
+            reason, 0)
+
+    def test_no_option_support(self):
+        """Seen at validation or at creation, other flows do not suffer."""
+        self.pair.flows(
+            'udp,in_port=vm1a,actions=set_field:5->tun_id,output:t1\n'
+            + ''.join('udp,in_port=t1,tun_id=%d,tun_metadata0=1,actions=vm1a\n'
+                      % vni for vni in range(5, 15)))
+        come = [self.come(vni, packets.option(1)) for vni in range(5, 15)]
+        for support in ('no', 'late'):
+            with self.subTest(support=support):
+                self.hardware.model('geneve-option nic1', support)
+                self.pair.purge()
+                before = self.refused('nic-refused')
+                self.pair.in_software('nic1', come, 'vm1a', 'nic-refused')
+                self.pair.in_nic('vm1a', self.frames(0), 'nic1')
+                # They are tried again, which also is no obstacle.
+                host.until('new tries', lambda: (
+                    self.refused('nic-refused') >= before + 2 * len(come)))
+                self.pair.in_nic('vm1a', self.frames(1), 'nic1')
+                self.assertEqual(0, self.refused('table-full'))
+        self.hardware.model('geneve-option nic1 yes')
+        self.pair.purge()
+        self.pair.in_nic('nic1', come, 'vm1a')

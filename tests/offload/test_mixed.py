@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the NIC cannot do, next to what it can: nothing is lost, and nothing
 is done otherwise than by software."""
+import host
 import packets
 import pair
 
@@ -59,9 +60,50 @@ set_field:6->tun_id,output:t1
             'udp', outgoing=False), nic=2)
         self.pair.in_nic('nic1', [first] * 2, 'vm1a')
         # To a VF of another eSwitch: software, without harm to the first.
-        self.pair.in_software('nic2', [second] * 2, 'vm1a')
+        self.pair.in_software('nic2', [second] * 2, 'vm1a', 'cross-nic')
         self.pair.in_nic('nic1', [first] * 2, 'vm1a')
         self.pair.in_software('nic2', [second] * 2, 'vm1a')
+        # That is said of the NIC where it is so.  Rules A are in both.
+        self.assertEqual({'nic1': (2, {}), 'nic2': (1, {'cross-nic': 1})},
+                         {nic['name']: (nic['flows']['offloaded'],
+                                        nic['flows']['software'])
+                          for nic in self.hardware.offload_show()['nics']})
+        self.assertEqual([], [line for line in self.hardware.dump()
+                              if 'tun_id=0x5' in line])
+
+    def add_foreign(self, one):
+        """To a host, port "other", of a driver that knows no eSwitch."""
+        one.add_device('other')
+        self.addCleanup(lambda: one.far.pop('other').close())
+        one.vsctl('add-port', 'br-int', 'other', '--', 'set', 'Interface',
+                  'other', 'type=dpdk', 'ofport_request=90',
+                  'options:dpdk-devargs=net_af_packet_other,iface=other',
+                  'mtu_request=%d' % one.mtu)
+        self.addCleanup(one.vsctl, 'del-port', 'other')
+
+    def test_foreign_port(self):
+        """Without tunnels, to and from a port of a driver that mlx5 must not
+        be asked to send to, and of another NIC."""
+        for one in self.pair.hosts:
+            self.add_foreign(one)
+        self.pair.flows('''
+            udp,in_port=vm1a,tp_dst=1,actions=other
+            udp,in_port=vm1a,tp_dst=2,actions=vm1b
+            udp,in_port=vm1a,tp_dst=3,actions=vm2a
+            in_port=other,actions=vm1a
+        ''')
+        frames = [packets.inner('udp', dport=n) for n in (1, 2, 3)]
+        back = [packets.inner('udp', outgoing=False)]
+        self.pair.in_nic('vm1a', [frames[1]] * 2, 'vm1b')
+        for _ in range(3):
+            self.pair.in_software('vm1a', [frames[0]], 'other')
+            self.pair.in_software('vm1a', [frames[2]], 'vm2a')
+            self.pair.exchange('other', back, {'vm1a': 1})
+        self.pair.in_nic('vm1a', [frames[1]] * 2, 'vm1b')
+        self.assertEqual([], self.hardware.rules(
+            'port net_af_packet_vm2a', source='vm1a'))
+        host.until('counted', lambda: int(self.hardware.appctl(
+            'coverage/read-counter', 'nic_base_rule_cross_nic')) >= 2)
 
     def test_unknown_vni(self):
         """A VNI that nobody has does not reach those of others."""
