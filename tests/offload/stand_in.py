@@ -25,13 +25,13 @@ import traffic                                                  # noqa: E402
 
 class Nic:
     """An uplink p0, cabled to w0, and a representor r0 of VF v0."""
-    pci, vfs, peer = '0000:ff:1f.7', [0], 'w0'
+    pci, representors, peer = '0000:ff:1f.7', ['vf0'], 'w0'
     kept, vf_netdevs = ['p0', 'r0'], ['v0']
 
-    def devargs(self, vf=None):
+    def devargs(self, word=None):
         """As of setup.Nic."""
         return 'net_af_packet_%s,iface=%s' % (
-            ('nic1', 'p0') if vf is None else ('vm1a', 'r0'))
+            ('nic1', 'p0') if word is None else ('vm1a', 'r0'))
 
     def allow(self):
         """As of setup.Nic, and what spares hugepages."""

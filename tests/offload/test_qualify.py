@@ -125,6 +125,22 @@ class Qualify(unittest.TestCase):
         self.assertNotIn('Traceback', said)
         self.assertNotIn('EAL', said)
 
+    def test_only_reads(self):
+        """The first phase by itself is for NICs that are in use, too."""
+        inside = self.namespace()
+        lab.run('ip', '-n', inside[-1],
+                *'link add br-int type veth peer name x'.split())
+        with tempfile.TemporaryDirectory() as where:
+            arguments = ('--nic', '0000:ff:1f.7,vf=0', '--output',
+                         where + '/report')
+            status, said = qualify(*arguments, before=inside)
+            self.assertEqual(2, status, said)
+            self.assertIn('a device br-int exists', said)
+            status, said = qualify('--phase', 'machine', *arguments,
+                                   before=inside)
+            self.assertEqual(1, status, said)
+            self.assertIn('PCI device 0000:ff:1f.7: there is none', said)
+
     def test_assertion(self):
         """What goes wrong in a phase is one line."""
         module = script()

@@ -124,8 +124,8 @@ class HardwareBench(Bench):
         self.borrowed = devices.Devices(self.ns('host'))
         for n, nic in zip(self.nics, self.setup.nics):
             self.devices['nic%d' % n] = nic.devargs()
-            for port, vf in zip(self.vms_of(n), nic.vfs):
-                self.devices[port] = nic.devargs(vf)
+            for port, word in zip(self.vms_of(n), nic.representors):
+                self.devices[port] = nic.devargs(word)
             self.borrow(n, nic)
         self.start_database(
             'other_config:dpdk-init=true',

@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 
+import devargs
+import representor
 from report import FAILED, OK, SKIPPED
 
 # The names of PCI devices of vendor 0x15b3, and the first firmware that works
@@ -81,33 +83,53 @@ class Machine:
         names = sorted(map(os.path.basename,
                            glob.glob(self.device(pci, 'net/*'))))
         return [name for name in names
-                if not re.match(r'(c\d+)?pf\d+[vsh]', self.port_name(name))]
+                if not representor.of_port(self.port_name(name))]
 
     def port_name(self, netdev):
         """phys_port_name: "p0" for an uplink, "pf0vf1" for a VF's
-        representor."""
+        representor, "c1pf0vf1" if the VF is of a BlueField's host."""
         return self.read('sys/class/net', netdev, 'phys_port_name') or ''
 
-    def representor(self, pci, vf):
-        """The kernel's name of the representor of VF of the NIC, or None."""
+    def pf(self, pci):
+        """The number of the NIC's uplink, or None."""
         for uplink in self.netdevs(pci):
-            ours = self.read('sys/class/net', uplink, 'phys_switch_id')
             number = re.match(r'p(\d+)$', self.port_name(uplink))
-            for path in glob.glob(self.path('sys/class/net/*')):
-                name = os.path.basename(path)
-                if (ours and re.match(
-                        r'(c0)?pf%svf%d$' % (number.group(1) if number
-                                             else r'\d+', vf),
-                        self.port_name(name))
-                        and self.read(path, 'phys_switch_id') == ours):
-                    return name
+            if number:
+                return int(number.group(1))
         return None
 
-    def vf_netdev(self, pci, vf):
-        """The network device of VF itself, or None: not bound to the kernel's
-        driver, or elsewhere."""
-        link = self.device(pci, 'virtfn%d' % vf, 'net/*')
-        names = sorted(map(os.path.basename, glob.glob(link)))
+    def representors(self, pci):
+        """{the kernel's name: what it represents} of the NIC's eSwitch."""
+        switches = {self.read('sys/class/net', uplink, 'phys_switch_id')
+                    for uplink in self.netdevs(pci)} - {None, ''}
+        found = {name: representor.of_port(self.port_name(name))
+                 for name in sorted(map(os.path.basename, glob.glob(
+                     self.path('sys/class/net/*'))))
+                 if self.read('sys/class/net', name, 'phys_switch_id')
+                 in switches}
+        return {name: what for name, what in found.items() if what}
+
+    def named(self, pci, word):
+        """The kernel's names of the representors of the NIC that DPDK's WORD
+        means."""
+        wanted, pf = representor.parse(word), self.pf(pci)
+        return [name for name, what in self.representors(pci).items()
+                if representor.matches(wanted, what, pf)]
+
+    def netdev(self, pci, word):
+        """The network device of the VF or SF itself, or None: not bound to the
+        kernel's driver, or elsewhere, as those of a BlueField's host."""
+        wanted, names = representor.parse(word), self.named(pci, word)
+        if (len(names) != 1 or wanted.pf not in (None, self.pf(pci))
+                or self.representors(pci)[names[0]].controller):
+            return None
+        parents = [self.device(pci, 'virtfn%d' % wanted.number)]
+        if wanted.kind == 'sf':
+            parents = [os.path.dirname(path) for path in glob.glob(
+                self.device(pci, 'mlx5_core.sf.*/sfnum'))
+                       if self.read(path) == str(wanted.number)]
+        names = sorted(os.path.basename(path) for parent in parents
+                       for path in glob.glob(os.path.join(parent, 'net/*')))
         return names[0] if names else None
 
     # Checks.  Each yields (name, status, detail).
@@ -156,23 +178,35 @@ class Machine:
         detail = '%d MiB free, %d needed' % (free, HUGEPAGES_MIB)
         return ('hugepages', OK if free >= HUGEPAGES_MIB else FAILED, detail)
 
-    def check_nic(self, pci, vfs):
-        """One NIC, and its VFs."""
+    def check_nic(self, pci, words):
+        """One NIC, and its representors, as DPDK names them."""
         if not os.path.isdir(self.device(pci)):
             yield 'PCI device ' + pci, FAILED, 'there is none'
             return
         yield self.check_device(pci)
         yield self.check_firmware(pci)
-        yield from self.check_settings(pci)
+        yield from self.check_settings(pci, words)
         yield self.check_eswitch(pci)
-        for vf in vfs:
-            name = self.representor(pci, vf)
-            yield ('%s: representor of VF %d' % (pci, vf),) + (
-                (OK, name) if name else (FAILED, 'there is none'))
-            name = self.vf_netdev(pci, vf)
-            yield ('%s: VF %d' % (pci, vf),) + (
+        yield (pci + ': devargs',) + devargs.check(pci, devargs.named(
+            self.interfaces(), self.dpdk_extra()))
+        for word in words:
+            yield self.check_representor(pci, word)
+            name = self.netdev(pci, word)
+            yield ('%s: %s' % (pci, word),) + (
                 (OK, name) if name else (
                     SKIPPED, 'no network device here: no traffic from it'))
+
+    def check_representor(self, pci, word):
+        """The kernel's representor of a VF or SF."""
+        title = '%s: representor of %s' % (pci, word)
+        names = self.named(pci, word)
+        if len(names) == 1:
+            return title, OK, names[0]
+        if names:
+            return title, FAILED, 'more than one: ' + ', '.join(names)
+        others = sorted(map(self.port_name, self.representors(pci)))
+        return title, FAILED, 'there is none' + (
+            '; there are: ' + ', '.join(others) if others else '')
 
     def name_of(self, pci):
         """The kind of device, or None."""
@@ -211,13 +245,16 @@ class Machine:
             return title, FAILED, '%s, older than %s' % (found, first)
         return title, OK, found
 
-    def check_settings(self, pci):
+    def check_settings(self, pci, words):
         """Those of the firmware.  Profile 0 parses Geneve options."""
+        kinds = {representor.parse(word).kind for word in words}
         for key, good, why in (
                 ('FLEX_PARSER_PROFILE_ENABLE', '0',
                  'Geneve options are matched with 0 only'),
                 ('UCTX_EN', '1', 'counters need DevX'),
                 ('SRIOV_EN', '1', 'there are no VFs without')):
+            if key == 'SRIOV_EN' and kinds == {'sf'}:
+                continue
             title = '%s: %s' % (pci, key)
             status, text = self.run('mlxconfig', '-d', pci, 'query', key)
             found = re.search(key + r'\s+\S*?\(?(\d+)\)?\s*$', text, re.M)
@@ -286,13 +323,21 @@ class Machine:
             yield '%s is below %s' % (netdev,
                                       os.path.basename(path)[len('upper_'):])
 
-    def database(self):
-        """What a running Open vSwitch has: the text of all its interfaces, ''
-        without one."""
-        status, text = self.run('ovs-vsctl', '--timeout=5', '--bare',
-                                '--columns=name,options', 'list',
-                                'Interface')
-        return text if status == 0 else ''
+    def database(self, table, *columns):
+        """Rows of TABLE of a running Open vSwitch, none without one."""
+        status, text = self.run('ovs-vsctl', '--timeout=5', '--format=json',
+                                '--columns=' + ','.join(columns), 'list',
+                                table)
+        return devargs.rows(text) if status == 0 else []
+
+    def interfaces(self):
+        """[name, type, options] of each interface of it."""
+        return self.database('Interface', 'name', 'type', 'options')
+
+    def dpdk_extra(self):
+        """other_config:dpdk-extra of it, or ''."""
+        return ' '.join(config.get('dpdk-extra', '') for config, in
+                        self.database('Open_vSwitch', 'other_config'))
 
     def in_use(self, pci, netdevs):
         """Why the NIC or one of NETDEVS must be left alone, lines."""
@@ -300,7 +345,12 @@ class Machine:
             yield '%s is in use by %s' % (pci, user)
         for netdev in netdevs:
             yield from self.obstacles(netdev)
-        words = set(re.split(r'[\s,="{}]+', self.database()))
+        words = set()
+        for name, _, options in self.interfaces():
+            words.add(name)
+            for value in options.values():
+                words.update(re.split(r'[\s,=]+', value))
+                words.add(devargs.address(value))
         for name in [pci] + list(netdevs):
             if name in words:
                 yield '%s is a port of the running Open vSwitch' % name

@@ -3,6 +3,7 @@
 import re
 
 import bench
+import representor
 
 PCI = re.compile(r'[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$')
 
@@ -32,14 +33,16 @@ def check_model(words):
 
 
 class Nic:
-    """A NIC: "PCI,vf=N[,vf=N...][,peer=DEVICE]".  Raises ValueError with one
-    line if TEXT is something else."""
+    """A NIC: "PCI,WHAT[,WHAT...][,peer=DEVICE]", where WHAT is "vf=N" or
+    "representor=WORD".  Raises ValueError with one line if TEXT is something
+    else."""
 
     def __init__(self, text):
         self.pci, *words = text.split(',')
-        self.vfs, self.peer = [], None
+        # The representors are in DPDK's words.
+        self.representors, self.peer = [], None
         # To be found out: the kernel's devices that DPDK uses, and those of
-        # the VFs, None where there is none.
+        # the VFs or SFs, None where there is none.
         self.kept, self.vf_netdevs = [], []
         if not PCI.match(self.pci):
             raise ValueError('%s: not a PCI address such as 0000:03:00.0'
@@ -47,31 +50,42 @@ class Nic:
         for word in words:
             key, _, value = word.partition('=')
             if key == 'vf' and value.isdigit():
-                self.vfs.append(int(value))
+                self.representors.append('vf%d' % int(value))
+            elif key == 'representor' and representor.parse(value):
+                self.representors.append(value)
             elif key == 'peer' and value and not self.peer:
                 self.peer = value
             else:
-                raise ValueError('%s: not vf=NUMBER or peer=DEVICE' % word)
-        if not self.vfs or len(set(self.vfs)) != len(self.vfs):
+                raise ValueError('%s: not vf=NUMBER, representor=WORD (one of '
+                                 'vf0, sf0, pf0vf0, c1pf0vf0) or peer=DEVICE'
+                                 % word)
+        known = set(map(representor.parse, self.representors))
+        if not known or len(known) != len(self.representors):
             raise ValueError('%s: needs VFs, each once: vf=0' % text)
+        # DPDK 22.11 takes one list of them for a device.
+        if len(set(map(representor.prefix, self.representors))) > 1:
+            raise ValueError('%s: representors that differ in more than the '
+                             'last number' % text)
 
-    def devargs(self, vf=None):
-        """options:dpdk-devargs of the uplink, or of the representor of VF."""
+    def devargs(self, word=None):
+        """options:dpdk-devargs of the uplink, or of the representor WORD."""
         return self.pci + ',dv_flow_en=1' + (
-            '' if vf is None else ',representor=vf%d' % vf)
+            ',representor=' + word if word else '')
 
     def allow(self):
         """The argument of DPDK's -a."""
-        return '%s,dv_flow_en=1,representor=vf[%s]' % (
-            self.pci, ','.join(map(str, self.vfs)))
+        prefix = representor.prefix(self.representors[0])
+        return '%s,dv_flow_en=1,representor=%s[%s]' % (
+            self.pci, prefix, ','.join(word[len(prefix):]
+                                       for word in self.representors))
 
     def find(self, machine):
         """Finds the kernel's devices."""
         self.kept = machine.netdevs(self.pci) + [
-            name for name in (machine.representor(self.pci, vf)
-                              for vf in self.vfs) if name]
-        self.vf_netdevs = [machine.vf_netdev(self.pci, vf)
-                           for vf in self.vfs]
+            name for word in self.representors
+            for name in machine.named(self.pci, word)]
+        self.vf_netdevs = [machine.netdev(self.pci, word)
+                           for word in self.representors]
 
     def netdevs(self):
         """All network devices that are used."""
@@ -89,11 +103,12 @@ class Setup:
             self.count, self.vms = 2, 2
         else:
             self.count = len(nics)
-            self.vms = min((len(nic.vfs) for nic in nics), default=0)
+            self.vms = min((len(nic.representors) for nic in nics),
+                           default=0)
 
     def has_far(self, n, vf=True):
-        """True if packets can be sent into a VF of NIC N, or into its
-        wire."""
+        """True if packets can be sent into VFs (or SFs) of NIC N, or into
+        its wire."""
         if self.model is not None:
             return True
         nic = self.nics[n - 1]
