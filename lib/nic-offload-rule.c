@@ -186,6 +186,7 @@ struct wanted {
     struct nic_flow flow;       /* 'orig_in_port' varies. */
     odp_port_t ports[MAX_UPLINKS];      /* To try. */
     size_t n_ports;
+    bool in_place;              /* The flow's port is the one it was. */
     bool outer;                 /* For rule B: there is a rule A. */
     const struct netdev *netdevs[MAX_UPLINKS];  /* That have a rule. */
     size_t n_netdevs;
@@ -240,6 +241,8 @@ wanted_init(struct wanted *wanted, const struct nic_offload *offload)
         wanted->outer = true;
         wanted->ports[wanted->n_ports++] = in_port;
     }
+    wanted->in_place = (nic_resolver_netdev(&wanted->resolver, in_port)
+                        == offload->netdev);
 }
 
 /* Rules of a tunnel's group are for one address of this host: the gate's. */
@@ -277,6 +280,7 @@ set_rule(struct nic_offload *offload, struct wanted *wanted, odp_port_t port,
 
     outcome->detail = NULL;
     outcome->why = (!nic_offload_is_enabled() ? NIC_SWITCHED_OFF
+                    : !wanted->in_place ? NIC_PORT_STOPPED
                     : !wanted->outer ? NIC_OUTER_IN_SOFTWARE
                     : install(offload, &rule, &wanted->resolver, replace,
                               &outcome->news));

@@ -262,6 +262,23 @@ nic_offload_del(const struct netdev *netdev, const ovs_u128 *ufid)
     return offload != NULL;
 }
 
+void
+nic_offload_forget(const ovs_u128 *ufid)
+{
+    struct nic_offload *offload;
+    bool news = false;
+
+    ovs_rwlock_rdlock(&nic_ethdev_rwlock);
+    CMAP_FOR_EACH_WITH_HASH (offload, node,
+                             hash_bytes(ufid, sizeof *ufid, 0), &offloads) {
+        if (ovs_u128_equals(offload->ufid, *ufid)) {
+            remove_offload(offload, &news);
+        }
+    }
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
+    publish_news(news);
+}
+
 bool
 nic_offload_get(const struct netdev *netdev, const ovs_u128 *ufid,
                 struct dpif_flow_stats *stats, struct dpif_flow_attrs *attrs)

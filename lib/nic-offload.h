@@ -39,6 +39,11 @@ bool nic_offload_put(struct netdev *netdev, const ovs_u128 *ufid,
                      size_t actions_len, odp_port_t orig_in_port)
     OVS_EXCLUDED(nic_ethdev_rwlock);
 
+/* Removes flow 'ufid' of any netdev: the datapath has none any more, and its
+ * port may be no port by now, or another one.  Offload threads. */
+void nic_offload_forget(const ovs_u128 *ufid)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
+
 /* Removes the flow.  Returns false if there is none.  Offload threads. */
 bool nic_offload_del(const struct netdev *netdev, const ovs_u128 *ufid)
     OVS_EXCLUDED(nic_ethdev_rwlock);

@@ -122,6 +122,26 @@ class Life(LifeTest):
         self.unharmed(stream)
         self.warm()
 
+    def test_udp_port(self):
+        """Tunnels move to another UDP port and back.  What was in NICs before
+        does not come back by itself."""
+        def move(port):
+            for one in self.pair.hosts:
+                for tunnel in 't1', 't2':
+                    one.vsctl('set', 'Interface', tunnel,
+                              'options:dst_port=%d' % port)
+        self.warm()
+        move(6082)
+        self.gone('decap')
+        host.until(lambda: 'no flow of before\n' + self.pair.explain(),
+                   lambda: not self.hardware.reasons())
+        vm, n, vni = LANES[1]
+        self.pair.flows(FLOWS.replace('actions=' + vm, 'actions=vm1a'))
+        move(6081)
+        self.warm(LANES[0])
+        self.pair.in_nic('nic%d' % n, [packets.outer(
+            self.hardware, n, self.back, vni)] * 2, 'vm1a')
+
     def test_address(self):
         """An endpoint's address is removed and added."""
         self.warm()
