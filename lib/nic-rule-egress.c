@@ -173,7 +173,11 @@ add_actions(const struct egress *egress, const struct nlattr *actions,
         if (nic_rule_find(rule, NIC_ACTION_OUTPUT)) {
             return nic_rule_refuse(rule, NIC_SEVERAL_OUTPUTS, NULL);
         } else if (nl_attr_type(a) == OVS_ACTION_ATTR_CLONE) {
-            ok = add_actions(egress, nl_attr_get(a), nl_attr_get_size(a));
+            /* What ends with the clone would go on here. */
+            ok = (add_actions(egress, nl_attr_get(a), nl_attr_get_size(a))
+                  && (nic_rule_find(rule, NIC_ACTION_OUTPUT)
+                      || nic_rule_refuse(rule, NIC_UNSUPPORTED_ACTION,
+                                         "clone")));
         } else if (nl_attr_type(a) == OVS_ACTION_ATTR_TUNNEL_PUSH) {
             ok = push_tunnel(egress, a);
         } else if (nic_rule_find(rule, NIC_ACTION_ENCAP)) {
@@ -200,8 +204,7 @@ nic_rule_egress(struct nic_rule *rule, const struct nic_flow *nic_flow,
     struct flow left = nic_flow->match->wc.masks;
 
     nic_rule_init(rule, in_port, NIC_GROUP_ENTRY);
-    /* What did not come out of a tunnel has no tunnel's fields. */
-    memset(&left.tunnel, 0, sizeof left.tunnel);
+    nic_rule_match_no_tunnel(flow, &left);
     if (nic_rule_match_metadata(rule, flow, &left)
         && nic_rule_match_headers(rule, flow, &left, &rule->match.outer)
         && nic_rule_match_rest(rule, flow, &left)

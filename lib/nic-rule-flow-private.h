@@ -40,6 +40,10 @@ bool nic_rule_match_headers(struct nic_rule *, const struct flow *,
 bool nic_rule_match_metadata(struct nic_rule *, const struct flow *,
                              struct flow *left);
 
+/* Clears in 'left' the fields of tunnels, for packets that did not come out of
+ * one and so have none, unless 'flow' wants some that is not zero. */
+void nic_rule_match_no_tunnel(const struct flow *, struct flow *left);
+
 /* Refuses, with the name of a field, unless 'left' is all zeros.  Comes after
  * all other match functions. */
 bool nic_rule_match_rest(struct nic_rule *, const struct flow *,

@@ -78,7 +78,7 @@ nic_rule_ingress_outer(struct nic_rule *rule, const struct nic_flow *nic_flow,
     struct flow left = nic_flow->match->wc.masks;
 
     nic_rule_init(rule, in_port, NIC_GROUP_ENTRY);
-    memset(&left.tunnel, 0, sizeof left.tunnel);
+    nic_rule_match_no_tunnel(flow, &left);
     if (nic_rule_match_metadata(rule, flow, &left)
         && nic_rule_match_headers(rule, flow, &left, &rule->match.outer)
         && nic_rule_match_rest(rule, flow, &left)) {

@@ -266,6 +266,20 @@ nic_rule_match_metadata(struct nic_rule *rule, const struct flow *flow,
     return true;
 }
 
+void
+nic_rule_match_no_tunnel(const struct flow *flow, struct flow *left)
+{
+    const uint8_t *value = (const uint8_t *) &flow->tunnel;
+    const uint8_t *mask = (const uint8_t *) &left->tunnel;
+
+    for (size_t i = 0; i < sizeof left->tunnel; i++) {
+        if (value[i] & mask[i]) {
+            return;
+        }
+    }
+    memset(&left->tunnel, 0, sizeof left->tunnel);
+}
+
 static const char *
 field_name(const struct flow *flow, const struct flow *left)
 {

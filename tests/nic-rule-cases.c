@@ -308,6 +308,13 @@ const struct nic_rule_case nic_rule_cases[] = {
     { "egress, a workload behind the tunnel", 0, EGRESS, PUSH ",12",
       "no-representor" },
     { "egress, no output", 0, EGRESS, PUSH, ACTION "tnl_push" },
+    { "egress, changes that end with a clone", 0, EGRESS,
+      "clone(set(eth(dst=0a:00:00:00:00:09)))," PUSH ",1", ACTION "clone" },
+    { "egress, tunnel that ends with a clone", 0, EGRESS,
+      "clone(" PUSH "),1", ACTION "clone" },
+    { "egress, fields of a tunnel without one", 0,
+      "recirc_id(0),tunnel(tun_id=0x5,ttl=64),in_port(11),packet_type(ns=0,id=0),"
+      ETH IP, PUSH ",1", MATCH "tun_id" },
     { "egress from vhost-user", 0, IN(30) ETH IP, PUSH ",1",
       "no-representor" },
     { "egress from the wire", 0, IN(1) ETH IP, PUSH ",1",
