@@ -313,8 +313,8 @@ const struct nic_rule_case nic_rule_cases[] = {
     { "egress, tunnel that ends with a clone", 0, EGRESS,
       "clone(" PUSH "),1", ACTION "clone" },
     { "egress, fields of a tunnel without one", 0,
-      "recirc_id(0),tunnel(tun_id=0x5,ttl=64),in_port(11),packet_type(ns=0,id=0),"
-      ETH IP, PUSH ",1", MATCH "tun_id" },
+      "recirc_id(0),tunnel(tun_id=0x5,ttl=64),in_port(11),"
+      "packet_type(ns=0,id=0)," ETH IP, PUSH ",1", MATCH "tun_id" },
     { "egress from vhost-user", 0, IN(30) ETH IP, PUSH ",1",
       "no-representor" },
     { "egress from the wire", 0, IN(1) ETH IP, PUSH ",1",

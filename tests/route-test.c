@@ -34,7 +34,11 @@ route_test_fail(const char *format, ...)
 void
 route_test_seed(const char *argument)
 {
-    seed = argument ? strtoul(argument, NULL, 0) : time(NULL);
+    if (!argument) {
+        argument = getenv("TEST_SEED");
+    }
+    seed = (argument && strcmp(argument, "random")
+            ? strtoul(argument, NULL, 0) : time(NULL));
     random_set_seed(seed);
     printf("seed %"PRIu32"\n", seed);
     fflush(stdout);

@@ -22,8 +22,9 @@
 void route_test_fail(const char *format, ...)
     OVS_PRINTF_FORMAT(1, 2) OVS_NO_RETURN;
 
-/* Seeds the random numbers from 'argument', or from the clock if it is NULL,
- * and prints the seed. */
+/* Seeds the random numbers from 'argument' or, if it is NULL, from environment
+ * variable TEST_SEED, which the test suite sets, and prints the seed.  Without
+ * either, or if it is "random", the seed comes from the clock. */
 void route_test_seed(const char *argument);
 
 /* Parses "10.0.0.0/8" or "2001:db8::/32"; '*plen' is 128 if none is given,

@@ -14,6 +14,7 @@
 #include "ovs-thread.h"
 #include "packets.h"
 #include "random.h"
+#include "route-test.h"
 #include "util.h"
 
 /* A random address among few, so that prefixes and addresses meet. */
@@ -190,17 +191,7 @@ check_threads(void)
 static void
 test_route_watch_main(int argc, char *argv[])
 {
-    uint32_t seed;
-
-    if (argc > 1) {
-        seed = strtoul(argv[1], NULL, 0);
-    } else {
-        random_init();
-        seed = random_uint32();
-    }
-    printf("seed %"PRIu32"\n", seed);
-    fflush(stdout);
-    random_set_seed(seed ? seed : 1);
+    route_test_seed(argc > 1 ? argv[1] : NULL);
 
     for (int round = 0; round < 20; round++) {
         check_twin(argc > 2 ? atoi(argv[2]) : 4000);

@@ -256,6 +256,7 @@ test_counters(void)
     struct rte_flow_error error;
     uint8_t p[2048];
     size_t size = udp_packet(p, 9);
+    bool lags = false, new_enough = false;
     struct rte_flow *rule;
     uint64_t begun;
     int retval;
@@ -281,21 +282,29 @@ test_counters(void)
     test_begin("counters lag");
     free(eswitch_control("counter-lag 1000"));
     start(UA); eth(); count(); drop(); rule = make();
-    begun = now_ms();
-    while (hits(UA, rule) == 0 && now_ms() - begun < 5000) {
-        send_bytes(UA, p, size);    /* Until a refresh has just been. */
-        usleep(1000);
+    /* A machine that has other things to do may stop us for longer than the
+     * lag, at one time or other. */
+    for (int i = 0; i < 3 && !(lags && new_enough); i++) {
+        uint64_t old = hits(UA, rule);
+
+        begun = now_ms();
+        do {
+            send_bytes(UA, p, size);    /* Until a refresh has just been. */
+            usleep(1000);
+            data.hits = hits(UA, rule);
+        } while (data.hits == old && now_ms() - begun < 5000);
+        test_check(data.hits != old, "never refreshed");
+        send_bytes(UA, p, size);
+        lags = hits(UA, rule) == data.hits;
+        begun = now_ms();
+        while (hits(UA, rule) == data.hits && now_ms() - begun < 5000) {
+            usleep(10000);
+        }
+        /* Leaves a second for the machine. */
+        new_enough = now_ms() - begun <= 2000;
     }
-    data.hits = hits(UA, rule);
-    test_check(data.hits, "never refreshed");
-    send_bytes(UA, p, size);
-    test_check(hits(UA, rule) == data.hits, "no lag");
-    begun = now_ms();
-    while (hits(UA, rule) == data.hits && now_ms() - begun < 5000) {
-        usleep(10000);
-    }
-    /* Leaves a second for a machine that has other things to do. */
-    test_check(now_ms() - begun <= 2000, "older than a second");
+    test_check(lags, "no lag");
+    test_check(new_enough, "older than a second");
     unmake(UA, rule);
     free(eswitch_control("counter-lag 0"));
     test_end();

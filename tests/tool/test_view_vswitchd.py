@@ -100,7 +100,13 @@ class Real(unittest.TestCase):
     def test_top_and_report(self):
         self.assertRegex(self.top('--totals'),
                          r'\n10\.1\.1\.254 +br-nic1 +missing')
-        self.ping('1', 3)
+
+        def resolved():
+            """Sends until the neighbor is known; later packets all leave."""
+            self.ping('1', 1)
+            return re.search(r'\n10\.1\.1\.254 +br-nic1 +' + self.mac('1'),
+                             self.top('--totals'))
+        view_daemons.wait_for(resolved)
         self.ping('1', 20)
         text = self.top('--totals')
         found = re.search(r'\n10\.1\.1\.1 .* up +br-nic1 +(\d+) +\S+ +\d+ +'
