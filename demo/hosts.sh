@@ -161,14 +161,20 @@ vswitchd_start() {
 # vsctl H ARGUMENT...: ovs-vsctl in host H, with a limit to its patience.
 vsctl() { local h=$1; shift; host "$h" ovs-vsctl --timeout=30 "$@"; }
 
+# ovsdb_start H: starts ovsdb-server of host H with the database it has.
+ovsdb_start() {
+    local d=$lab_dir/h$1
+    host "$1" ovsdb-server --detach --pidfile --log-file --no-chdir \
+        -vconsole:off --remote="punix:$d/db.sock" "$d/conf.db" \
+        >"$d/ovsdb.out" 2>&1 || die "host $1: $(tail -1 "$d/ovsdb.out")"
+}
+
 # daemons H: starts ovsdb-server and ovs-vswitchd of host H.
 daemons() {
     local d=$lab_dir/h$1
     mkdir "$d"
     ovsdb-tool create "$d/conf.db" "$schema"
-    host "$1" ovsdb-server --detach --pidfile --log-file --no-chdir \
-        -vconsole:off --remote="punix:$d/db.sock" "$d/conf.db" \
-        >"$d/ovsdb.out" 2>&1 || die "host $1: $(tail -1 "$d/ovsdb.out")"
+    ovsdb_start "$1"
     local eal='--no-huge --legacy-mem -m 256 --no-pci --no-telemetry'
     # Idle PMD threads sleep, so that two hosts share two CPUs.
     vsctl "$1" --no-wait init -- set Open_vSwitch . \

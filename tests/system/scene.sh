@@ -127,3 +127,34 @@ wrong_packets() {
         $1 ~ /^h[12]n/ && leg[$2] != $1 { wrong++ }
         END { print wrong + 0 }' "$2"
 }
+
+# must_send WHAT E1 [E2...]: packets of workload K, which is 172.16.0.K, have
+# the endpoint of host 1's NIC EK as their source and come by that NIC.
+must_send() {
+    local what=$1 wrong packets=$lab_dir/packets
+    shift
+    wait_for 20 sends "$@" || fail "$what: $(sources | tr '\n' ';')"
+    # A NIC that a host does not have sends nothing.
+    wrong=$(wrong_packets 4 "$packets.seen")
+    [ "$wrong" = 0 ] || fail "$what: $wrong packets by a wrong NIC"
+}
+sends() {
+    local n=$# k want
+    want=$(for k in $(seq $n); do
+               echo "172.16.0.$k h1n${!k} $(endpoint 1 "${!k}")"
+           done)
+    all_seen() {
+        for k in $(seq $n); do
+            grep -q " 172.16.0.$k > " "$packets" || return 1
+        done
+    }
+    capture "$packets"
+    wait_for 5 all_seen
+    capture_stop
+    seen "$packets" >"$packets.seen"
+    [ "$(sources)" = "$want" ]
+}
+sources() {
+    sed -nE "s/^(h1n.) ([^ ]+) .* (172.16.0.[1-9]) > .*/\3 \1 \2/p" \
+        "$packets.seen" | sort -u
+}
