@@ -25,6 +25,9 @@
 /* Tables that are proposed begin behind this one. */
 enum { TABLE_BASE = 100 };
 
+/* The kernel may have so many tables in a row that no rule names. */
+enum { MAX_TABLES_OF_KERNEL = 64 };
+
 /* What is known of the packets from one endpoint. */
 struct source {
     const struct route_rule *rule; /* Of encap_mends_rule(). */
@@ -177,6 +180,7 @@ get_tables(struct route_db *db, size_t *n)
 
 /* Routes that the kernel listed for one table. */
 struct listed {
+    uint8_t family;
     uint32_t table;
     size_t n, n_other;          /* Of that table, and of others. */
 };
@@ -187,10 +191,12 @@ count_listed(const struct ofpbuf *msg, void *listed_)
     static const struct nl_policy policy[] = {
         [RTA_TABLE] = { .type = NL_A_U32, .optional = true },
     };
+    const struct rtmsg *rtm = ofpbuf_at(msg, NLMSG_HDRLEN, sizeof *rtm);
     struct nlattr *attrs[ARRAY_SIZE(policy)];
     struct listed *listed = listed_;
 
-    if (nl_policy_parse(msg, NLMSG_HDRLEN + sizeof(struct rtmsg), policy,
+    if (rtm && rtm->rtm_family == listed->family
+        && nl_policy_parse(msg, NLMSG_HDRLEN + sizeof(struct rtmsg), policy,
                         attrs, ARRAY_SIZE(policy))
         && attrs[RTA_TABLE]
         && nl_attr_get_u32(attrs[RTA_TABLE]) == listed->table) {
@@ -208,7 +214,9 @@ kernel_has_table(uint32_t table)
 {
     for (int ipv6 = 0; ipv6 < 2; ipv6++) {
         struct rtmsg rtm = { .rtm_family = ipv6 ? AF_INET6 : AF_INET };
-        struct listed listed = { .table = table };
+        struct listed listed = {
+            .family = rtm.rtm_family, .table = table
+        };
 
         if (!route_dump(RTM_GETROUTE, &rtm, sizeof rtm, table, count_listed,
                         &listed, NULL)
@@ -220,7 +228,8 @@ kernel_has_table(uint32_t table)
 }
 
 /* Gives each endpoint that has no rule of its own a table that is free,
- * whether it needs it or not.  'kernel': there is a kernel to ask. */
+ * whether it needs it or not.  'kernel': there is a kernel to ask, unless it
+ * has any table (as for a family that it does not know at all). */
 static void
 propose_tables(struct encap_mends *mends, const uint32_t *used, size_t n,
                bool kernel)
@@ -232,11 +241,14 @@ propose_tables(struct encap_mends *mends, const uint32_t *used, size_t n,
         if (registry->endpoints[i]->state != ENCAP_UP || own_rule(mends, i)) {
             continue;
         }
+        unsigned int n_more = 0;
+
         do {
             table++;
+            kernel &= n_more < MAX_TABLES_OF_KERNEL;
         } while (is_standard_table(table)
                  || bsearch(&table, used, n, sizeof table, compare_tables)
-                 || (kernel && kernel_has_table(table)));
+                 || (kernel && kernel_has_table(table) && ++n_more));
         mends->sources[i].table = table;
     }
 }
