@@ -83,7 +83,8 @@ same_eswitch(uint16_t port_id, uint32_t target)
     return (target <= UINT16_MAX
             && !nic_driver_get_info(port_id, &from)
             && !nic_driver_get_info(target, &to)
-            && !strcmp(from.name, to.name) && from.domain == to.domain);
+            && !strcmp(from.name, to.name)
+            && (strncmp(from.name, "mlx5_", 5) || from.domain == to.domain));
 }
 
 /* mlx5 takes the private data of the port that a rule sends packets to for its

@@ -27,7 +27,7 @@ struct rte_flow_item;
  * alone.  Handles of rules that are gone can be destroyed, with success, and
  * not queried.  Between nic_base_rule_suspend() and _resume() a port takes no
  * rules: ENODEV.  Nor does it ever take one with 'transfer' whose output is to
- * a port of another driver or switch domain: EINVAL. */
+ * a port of another driver or, with mlx5, another switch domain: EINVAL. */
 struct rte_flow *nic_base_rule_create(uint16_t port_id,
                                       const struct rte_flow_attr *,
                                       const struct rte_flow_item *,

@@ -119,30 +119,19 @@ nic_eswitch_use(struct nic_eswitch *eswitch, const struct nic_rule *rule,
     return refusal;
 }
 
-/* The NIC has room, if it had none. */
-static void
-set_room(struct nic_eswitch *eswitch)
-    OVS_REQUIRES(eswitch->mutex)
-{
-    uint64_t orig;
-
-    if (eswitch->full) {
-        eswitch->full = false;
-        eswitch->full_until = 0;
-        atomic_add(&rooms, 1, &orig);
-    }
-}
-
 bool
 nic_eswitch_unuse(struct nic_eswitch *eswitch, struct nic_context *context,
                   bool option, bool gone)
 {
     bool freed = false;
+    uint64_t orig;
 
     ovs_mutex_lock(&eswitch->mutex);
     eswitch->n_rules--;
-    if (gone) {
-        set_room(eswitch);
+    if (gone && eswitch->full) {
+        eswitch->full = false;
+        eswitch->full_until = 0;
+        atomic_add(&rooms, 1, &orig);
     }
     if (context && !--context->n_rules) {
         hmap_remove(&eswitch->contexts, &context->node);
@@ -159,7 +148,7 @@ void
 nic_eswitch_accept(struct nic_eswitch *eswitch, bool option)
 {
     ovs_mutex_lock(&eswitch->mutex);
-    set_room(eswitch);
+    eswitch->accepts = true;
     eswitch->option_accepted |= option;
     ovs_mutex_unlock(&eswitch->mutex);
 }
@@ -189,6 +178,7 @@ nic_eswitch_set_full(struct nic_eswitch *eswitch)
 {
     ovs_mutex_lock(&eswitch->mutex);
     eswitch->full = true;
+    eswitch->accepts = false;
     eswitch->full_until = time_msec() + NIC_FULL_MS;
     ovs_mutex_unlock(&eswitch->mutex);
 }
@@ -199,7 +189,7 @@ nic_eswitch_is_full(struct nic_eswitch *eswitch)
     bool full;
 
     ovs_mutex_lock(&eswitch->mutex);
-    full = eswitch->full;
+    full = eswitch->full && !eswitch->accepts;
     ovs_mutex_unlock(&eswitch->mutex);
     return full;
 }

@@ -44,8 +44,8 @@ struct nic_eswitch {
     struct nic_traffic encap OVS_GUARDED;       /* Done by the NIC, all */
     struct nic_traffic decap OVS_GUARDED;       /* rules that ever were. */
     uint64_t n_refused[NIC_N_REFUSALS] OVS_GUARDED;     /* Requests. */
-    bool full OVS_GUARDED;      /* The NIC said so, and no rule went or came
-                                 * since. */
+    bool full OVS_GUARDED;      /* The NIC said so, and no rule went since. */
+    bool accepts OVS_GUARDED;   /* If 'full': it took another rule since. */
     long long int full_until OVS_GUARDED;       /* Not to be asked before. */
 };
 
@@ -69,7 +69,7 @@ enum nic_refusal nic_eswitch_use(struct nic_eswitch *, const struct nic_rule *,
 bool nic_eswitch_unuse(struct nic_eswitch *, struct nic_context *,
                        bool option, bool gone);
 
-/* The NIC took a rule, that matches an 'option' or not.  So it has room. */
+/* The NIC took a rule, that matches an 'option' or not. */
 void nic_eswitch_accept(struct nic_eswitch *, bool option);
 
 /* True if the NIC ever took a rule that matches an option: firmware can. */

@@ -28,12 +28,14 @@ COVERAGE_DEFINE(nic_rule_destroyed);
 COVERAGE_DEFINE(nic_rule_failed);
 COVERAGE_DEFINE(nic_rule_stuck);
 
-/* After which time a NIC that did not remove a rule is asked again. */
-enum { STUCK_MS = 1000 };
+/* After which time a NIC that did not remove a rule is asked again, and for
+ * how many rules at once. */
+enum { STUCK_MS = 1000, STUCK_BATCH = 16 };
 
 /* A rule that a NIC did not remove. */
 struct stuck_rule {
-    struct ovs_list node;       /* In 'stuck' of 'handle.ethdev'. */
+    struct ovs_list node;       /* In 'stuck' of 'handle.ethdev', in order. */
+    long long int until;        /* Not to be tried before. */
     struct nic_handle handle;   /* Without gate. */
 };
 
@@ -430,8 +432,8 @@ put_stuck(struct stuck_rule *rule)
     struct nic_ethdev *ethdev = rule->handle.ethdev;
 
     ovs_mutex_lock(&ethdev->mutex);
+    rule->until = time_msec() + STUCK_MS;
     ovs_list_push_back(&ethdev->stuck, &rule->node);
-    ethdev->stuck_until = time_msec() + STUCK_MS;
     ovs_mutex_unlock(&ethdev->mutex);
 }
 
@@ -452,14 +454,21 @@ nic_ethdev_destroy(struct nic_handle *handle, bool *news)
     handle->flow = NULL;
 }
 
-/* Moves the rules of 'ethdev' that are to be tried now to 'rules'. */
+/* Moves rules of 'ethdev' that are to be tried now to 'rules'. */
 static void
 take_stuck(struct nic_ethdev *ethdev, struct ovs_list *rules)
 {
+    long long int now = time_msec();
+    struct stuck_rule *rule;
+    int n = 0;
+
     ovs_mutex_lock(&ethdev->mutex);
-    if (!ovs_list_is_empty(&ethdev->stuck)
-        && time_msec() >= ethdev->stuck_until) {
-        ovs_list_push_back_all(rules, &ethdev->stuck);
+    LIST_FOR_EACH_SAFE (rule, node, &ethdev->stuck) {
+        if (rule->until > now || n++ == STUCK_BATCH) {
+            break;
+        }
+        ovs_list_remove(&rule->node);
+        ovs_list_push_back(rules, &rule->node);
     }
     ovs_mutex_unlock(&ethdev->mutex);
 }

@@ -61,7 +61,6 @@ struct nic_ethdev {
 
     struct ovs_mutex mutex;
     struct ovs_list stuck OVS_GUARDED;  /* Contains "struct stuck_rule"s. */
-    long long int stuck_until OVS_GUARDED;      /* Not to be tried before. */
     odp_port_t odp_port OVS_GUARDED;    /* ODPP_NONE: not known yet. */
     struct hmap gates OVS_GUARDED;      /* Contains "struct nic_gate"s. */
 };
@@ -135,7 +134,7 @@ void nic_ethdev_destroy(struct nic_handle *, bool *news)
     OVS_REQ_RDLOCK(nic_ethdev_rwlock);
 
 /* To be called often, by any thread that may wait for NICs: removes rules of
- * nobody, each tried once a second.  '*news' as above. */
+ * nobody, each tried once a second at most.  '*news' as above. */
 void nic_ethdev_run(bool *news)
     OVS_REQ_RDLOCK(nic_ethdev_rwlock);
 

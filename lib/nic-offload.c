@@ -235,6 +235,8 @@ nic_offload_put(struct netdev *netdev, const ovs_u128 *ufid,
             && !nic_rule_has_tunnel_action(actions, actions_len)) {
             return false;
         }
+        /* One of the port that had this number before. */
+        nic_offload_forget(ufid);
         offload = create(netdev, ufid);
     }
     set_flow(offload, match, actions, actions_len, orig_in_port);
