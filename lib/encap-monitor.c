@@ -167,7 +167,9 @@ add_ports(struct encap_registry *registry)
 {
     for (size_t i = 0; i < config->n_bridges; i++) {
         const struct encap_host_bridge *bridge = &host->bridges[i];
-        bool underlay = is_underlay(registry, bridge);
+        /* Without endpoints nobody asks, and nothing is to be told. */
+        bool underlay = (registry->n_endpoints
+                         && is_underlay(registry, bridge));
 
         for (size_t j = 0; j < bridge->config->n_ports; j++) {
             const struct encap_host_port *from = &bridge->ports[j];
