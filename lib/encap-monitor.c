@@ -385,11 +385,7 @@ rebuild(void)
     encap_conflict_forget();
     if (!equivalent) {
         COVERAGE_INC(encap_registry_change);
-
-        /* Programs without datapaths have none. */
-        if (tnl_conf_seq) {
-            seq_change(tnl_conf_seq);
-        }
+        ovs_router_ways_changed();
     }
 }
 

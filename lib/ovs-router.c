@@ -51,8 +51,6 @@ static void
 router_changed(struct route_db *db OVS_UNUSED, bool ipv6,
                const struct in6_addr *dst, uint8_t plen, void *aux OVS_UNUSED)
 {
-    uint64_t orig;
-
     /* In this order: see route_watch_overflowed(). */
     if (!route_watch_covers(ipv6, dst, plen) && !route_watch_overflowed()) {
         COVERAGE_INC(ovs_router_change_unwatched);
@@ -60,10 +58,7 @@ router_changed(struct route_db *db OVS_UNUSED, bool ipv6,
     }
 
     COVERAGE_INC(ovs_router_change);
-    atomic_add(&change_seq, 1, &orig);
-    if (has_datapaths()) {
-        seq_change(tnl_conf_seq);
-    }
+    ovs_router_ways_changed();
 }
 
 static void
@@ -159,6 +154,17 @@ bool
 ovs_router_uses_system_routing_table(void)
 {
     return use_system_routing_table;
+}
+
+void
+ovs_router_ways_changed(void)
+{
+    uint64_t orig;
+
+    atomic_add(&change_seq, 1, &orig);
+    if (has_datapaths()) {
+        seq_change(tnl_conf_seq);
+    }
 }
 
 uint64_t

@@ -87,6 +87,10 @@ struct seq *ovs_router_devices_seq(void);
  * nothing if none has. */
 void ovs_router_run(void);
 
+/* To be called when packets of some tunnel may have another way: flows are
+ * looked at again, and so is the status of tunnel ports.  Any thread. */
+void ovs_router_ways_changed(void);
+
 /* The number behind route_table_get_change_seq(); bumped with tnl_conf_seq.
  * Any thread. */
 uint64_t ovs_router_change_seq(void);
