@@ -102,6 +102,19 @@ info: %s.none: nothing was applied with this tool
 ''' % daemon.path)
         self.assertEqual(daemon.requests, [('encap/check', ['format=json'])])
 
+    def test_hostile_names(self):
+        """A terminal shows what nobody can see as "?", JSON has all."""
+        found = [{'severity': 'error', 'object': 'a\x1b[2J', 'problem': 'b\n'
+                  'ok', 'mend': "ovs-vsctl del-port '\x9b31m\u20ac'"}]
+        daemon = self.daemon(result=json.dumps(found))
+        _status, out = self.run_check(daemon)
+        self.assertTrue(out.startswith(
+            "error: a?[2J: b?ok\n    ovs-vsctl del-port '?31m\u20ac'\n"), out)
+        _status, out = self.run_check(daemon, '--json')
+        self.assertEqual(json.loads(out)[0], found[0])
+        _status, out = self.run_check(daemon, '--state', '/no\x1b/x')
+        self.assertNotIn('\x1b', out)
+
     def test_statuses(self):
         for found, status in ((FOUND, 2), (FOUND[:1], 1), ([], 0)):
             daemon = self.daemon(result=json.dumps(found))

@@ -63,6 +63,9 @@ class Parse(unittest.TestCase):
                 ('a,127.0.0.1/8', 'a: address 127.0.0.1/8 is loopback'),
                 ('a,224.0.0.1/8', 'a: address 224.0.0.1/8 is multicast'),
                 ('a,fe80::1/64', 'a: address fe80::1/64 is link-local'),
+                ('a,::ffff:10.0.0.1/128', 'a: address ::ffff:10.0.0.1/128 is'
+                                          ' an IPv4 address in the form of'
+                                          ' IPv6 (10.0.0.1)'),
                 ('a,10.1.2.0/24', 'a: address 10.1.2.0/24 is the address of'
                                   ' its subnet'),
                 ('a,10.1.2.255/24', 'a: address 10.1.2.255/24 is the'

@@ -5,6 +5,7 @@ import os
 import signal
 import tempfile
 import unittest
+from unittest import mock
 
 from ovs_multinic import engine
 from ovs_multinic import signals
@@ -161,6 +162,35 @@ class Engine(unittest.TestCase):
         self.assertEqual(self.undo(system), (1, [], []))
         self.assertEqual(system, {})
 
+    def test_what_is_left_because_of_a_failure(self):
+        """As a bridge is whose port could not be removed."""
+        class Bridge(Fake):
+            """It stays as long as "port" is there."""
+
+            def unset(self, system, before):
+                if 'port' in system:
+                    return 'bridge: left'
+                return super().unset(system, before)
+
+        system = {}
+        made = [Bridge('bridge'), Fake('port', 1, {'unset': fail}),
+                Fake('c', 1, {'set': fail})]
+        with self.assertRaises(Failure) as caught:
+            self.apply(made, system)
+        self.assertEqual(str(caught.exception), 'no luck; 2 of 3 settings'
+                         ' could not be taken back')
+        self.assertIn('not back: bridge=1: bridge: left', self.said)
+        both = [('bridge', 1, None), ('port', 1, None)]
+        self.assertEqual(self.recorded(), both)
+
+        done = state.State(self.path)
+        done.records = [(one, None) for one in made[:2]]
+        self.assertEqual(engine.undo(system, done, self.said.append), (
+            0, [], ['port=1: no luck', 'bridge=1: bridge: left']))
+        self.assertEqual(self.recorded(), both)
+        self.assertEqual(self.undo(system), (2, [], []))
+        self.assertEqual(system, {})
+
     def test_undo_leaves_what_others_changed(self):
         system = {}
         self.apply([Fake('a'), Fake('b'), Fake('c')], system)
@@ -199,6 +229,13 @@ class Engine(unittest.TestCase):
         self.assertEqual(str(caught.exception), "b=1: KeyError: 'x'; took"
                          ' back all that was done')
         self.assertEqual(system, {})
+        # Before anything is done about a step, it has a name, too.
+        made[1].is_set = lambda system: {}['y']
+        with self.assertRaises(Failure) as caught:
+            self.apply(made, system)
+        self.assertEqual(str(caught.exception), "b=1: KeyError: 'y'; took"
+                         ' back all that was done')
+        self.assertEqual(system, {})
 
     def test_signals(self):
         for number, name in ((signal.SIGTERM, 'SIGTERM'),
@@ -234,6 +271,27 @@ class Engine(unittest.TestCase):
         self.assertEqual(system, {'a': 1})
         self.assertEqual(self.recorded(), [('a', 1, None)])
 
+    def test_a_plan_that_cannot_be_noted(self):
+        """As when the disk is full in the end."""
+        system = {'b': 5}
+        self.apply([Fake('a')], system)
+        save = state.State.save
+
+        def full(done):
+            if len(done.plan) == 3:
+                raise Failure('disk full')
+            save(done)
+
+        with mock.patch.object(state.State, 'save', full), \
+                self.assertRaises(Failure) as caught:
+            self.apply([Fake('a'), Fake('b'), Fake('c')], system)
+        self.assertEqual(str(caught.exception), 'disk full; took back all'
+                         ' that was done')
+        self.assertEqual(system, {'a': 1, 'b': 5})
+        done = state.State(self.path)
+        self.assertEqual([one.name for one in done.plan], ['a'])
+        self.assertEqual(self.recorded(), [('a', 1, None)])
+
     def test_a_login_that_goes_away(self):
         system = {}
         made = [Fake('a', 1, {
@@ -247,14 +305,12 @@ class Engine(unittest.TestCase):
         system = {'b': 1}
         made = [Fake('a'), Fake('b')]
         self.apply(made, system)
-        state.State(self.path).finish(made)
         done = state.State(self.path)
         self.assertEqual([one.name for one in done.steps()], ['a', 'b'])
         done.put(Fake('c'), None)
         self.assertEqual([one.name for one in done.steps()], ['a', 'b', 'c'])
         self.undo(system)
         self.assertEqual(system, {'b': 1})
-        state.State(self.path).finish([])
         self.assertFalse(os.path.exists(self.path))
 
     def test_lock(self):

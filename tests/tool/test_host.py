@@ -315,6 +315,51 @@ class Apply(Host):
         self.tool('undo', env=other)
         self.assert_same(before)
 
+    def test_login_that_replies_by_another_nic(self):
+        self.used_host()
+        before = self.shown()
+        # The address is on nic1, the way to that peer by nic2.
+        ssh = {'SSH_CONNECTION': '10.1.2.254 40000 10.1.1.9 22'}
+        self.assertIn('dev nic2', self.lab.ip(
+            'route get 10.1.2.254 from 10.1.1.9'))
+        for nic in 'nic1', 'nic2':
+            words = '--from-host', nic
+            got, _out, err = self.lab.tool('plan', *words, env=ssh)
+            self.assertEqual(got, 0, err)
+            self.assertIn('note: %s: you are logged in through it; "apply"'
+                          ' needs --force\n' % nic, err)
+            self.assertIn(nic + ': you are logged in through it',
+                          self.tool('apply', *words, status=1, env=ssh))
+        self.assert_same(before)
+
+    def test_login_through_a_bridge(self):
+        self.tool('apply', *TWO)
+        self.lab.vsctl('add-port', 'br-nic2', 'mgmt', '--', 'set',
+                       'Interface', 'mgmt', 'type=internal')
+        self.lab.ip('addr add 10.1.2.9/32 dev mgmt')
+        self.settle()
+        before = self.shown()
+        devargs = '--devargs', 'net_af_packet_{nic},iface={nic}'
+        for own in '10.1.2.1', '10.1.2.9':
+            ssh = {'SSH_CONNECTION': '10.1.2.254 40000 %s 22' % own}
+            # Nothing that it goes through changes.
+            self.assertIn('nothing', self.tool('apply', *TWO, env=ssh))
+            for words in devargs, ('--mtu', '1400'):
+                self.assertIn(
+                    'br-nic2: you are logged in through it',
+                    self.tool('apply', *words, *TWO, status=1, env=ssh))
+            self.assertIn('br-nic2: you are logged in through it',
+                          self.tool('undo', status=1, env=ssh))
+        self.assert_same(before)
+        mac = '02:00:00:00:00:99'
+        self.lab.vsctl('set', 'Bridge', 'br-nic2',
+                       'other_config:hwaddr="%s"' % mac)
+        self.assertTrue(wait_for(lambda: mac in self.lab.ip(
+            'link show br-nic2')))
+        self.assertIn('br-nic2: you are logged in through it',
+                      self.tool('apply', *TWO, status=1, env=ssh))
+        self.tool('apply', '--force', *TWO, env=ssh)
+
     def test_refusals(self):
         for word, line in (
                 ('nic9,10.1.1.1/24', 'nic9: no such interface'),
@@ -329,6 +374,11 @@ class Apply(Host):
                        'datapath_type=netdev', '--', 'add-port', 'b', 'nic2')
         self.assertEqual(self.tool('plan', 'nic2,10.1.1.1/24', status=1),
                          'ovs-multinic: nic2: it is a port of bridge b\n')
+        self.lab.vsctl('del-br', 'b', '--', 'add-br', 'br-nic2', '--', 'set',
+                       'bridge', 'br-nic2', 'datapath_type=netdev', '--',
+                       'add-bond', 'br-nic2', 'bond0', 'nic2', 'other')
+        self.assertEqual(self.tool('plan', 'nic2,10.1.1.1/24', status=1),
+                         'ovs-multinic: nic2: it is part of bond0\n')
         self.assertFalse(os.path.exists(self.lab.state))
 
 
@@ -364,6 +414,16 @@ class Undo(Host):
                        'interface', 'more', 'type=internal')
         self.tool('undo')
         self.assertIn('10.1.1.7/24', self.lab.ip('addr show br-nic1'))
+
+    def test_a_bridge_that_is_down(self):
+        """The kernel took the IPv6 addresses and the routes, nobody else."""
+        self.used_host()
+        before = self.shown()
+        self.tool('apply', '--from-host', 'nic1', 'nic2')
+        self.lab.ip('link set br-nic1 down')
+        self.assertNotIn('2001:db8:1::1', self.lab.ip('addr'))
+        self.assertNotIn('left', self.tool('undo'))
+        self.assert_same(before)
 
     def test_the_daemon_is_gone(self):
         self.used_host()

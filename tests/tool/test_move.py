@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moves of addresses, with a kernel that does what a test wants."""
 import unittest
+from unittest import mock
 
 from ovs_multinic import step
 from ovs_multinic import steps
@@ -16,9 +17,14 @@ class Kernel:
         self.there = {'nic': addresses, 'br': []}
         self.by = {'nic': routes, 'br': []}
         self.refused = refused
+        self.down = set()
 
     def index(self, name):
         return 1 if name in self.there else None
+
+    def links(self):
+        return {name: mock.Mock(up=name not in self.down)
+                for name in self.there}
 
     def addresses(self, name):
         return list(self.there.get(name, []))
@@ -32,6 +38,8 @@ class Kernel:
 
     def delete_address(self, name, address):
         rest = self.there[name]
+        if address not in rest:
+            return
         where = rest.index(address)
         del rest[where]
         subnet = address['address'].split('.')[:3]
@@ -91,6 +99,24 @@ class Move(unittest.TestCase):
             one.set(system)
         self.assertEqual(str(caught.exception), '10.7.0.0/16 is refused')
         self.assertIsNone(one.unset(system, before))
+        self.assertEqual(kernel.there, {'nic': [A, B], 'br': []})
+        self.assertEqual(sorted(kernel.by['nic'], key=str),
+                         sorted(ROUTES, key=str))
+
+    def test_an_error_of_any_kind(self):
+        """Addresses that are nowhere for a moment come back."""
+        class Broken(Kernel):
+            """It cannot add addresses to the bridge."""
+
+            def add_address(self, name, address, dad=True):
+                if name == 'br':
+                    raise OSError('no buffers')
+                super().add_address(name, address, dad)
+
+        kernel = Broken([A, B], list(ROUTES))
+        one = steps.Addresses('br', 'nic', [A['address'], B['address']])
+        with self.assertRaises(OSError):
+            one.set(step.System(kernel, None))
         self.assertEqual(kernel.there, {'nic': [A, B], 'br': []})
         self.assertEqual(sorted(kernel.by['nic'], key=str),
                          sorted(ROUTES, key=str))

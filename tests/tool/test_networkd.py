@@ -5,6 +5,7 @@ import os
 import tempfile
 import unittest
 
+from ovs_multinic import check
 from ovs_multinic import endpoints
 from ovs_multinic import networkd
 from ovs_multinic import plan
@@ -184,13 +185,42 @@ class Files(unittest.TestCase):
     def test_files_of_others(self):
         os.mkdir(self.dir)
         path = os.path.join(self.dir, networkd.PREFIX + 'a')
-        with open(path, 'w') as stream:
-            stream.write('[Match]\n')
-        with self.assertRaises(Failure) as caught:
-            self.replace({networkd.PREFIX + 'b': networkd.HEADER})
-        self.assertEqual(str(caught.exception),
-                         path + ': it is not from ovs-multinic')
-        self.assertEqual(os.listdir(self.dir), [networkd.PREFIX + 'a'])
+        for contents in b'[Match]\n', b'[Match]\nName=\xff\n':
+            with open(path, 'wb') as stream:
+                stream.write(contents)
+            with self.assertRaises(Failure) as caught:
+                self.replace({networkd.PREFIX + 'b': networkd.HEADER})
+            self.assertEqual(str(caught.exception),
+                             path + ': it is not from ovs-multinic')
+            self.assertEqual(os.listdir(self.dir), [networkd.PREFIX + 'a'])
+
+    def test_files_that_are_no_text(self):
+        """Others' edits are differences, whatever they are."""
+        name, text = list(networkd.files(steps(['nic1,10.1.1.1/24'])).items())[
+            0]
+        os.mkdir(self.dir)
+        path = os.path.join(self.dir, name)
+        with open(path, 'wb') as stream:
+            stream.write(text.encode() + b'\xff')
+        found = [one for one in check.of_files(
+            steps(['nic1,10.1.1.1/24']), argparse.Namespace(
+                networkd=self.dir, sysctl=self.dir + '.sysctl', state='x'))
+            if one['severity'] == 'warning']
+        self.assertEqual([(one['object'], one['problem']) for one in found],
+                         [(path, 'it differs from what was applied')])
+        self.replace({name: text})
+        with open(path, 'rb') as stream:
+            self.assertEqual(stream.read(), text.encode())
+
+    def test_no_regular_file(self):
+        """A pipe, as /dev/stdout may be, or a directory."""
+        path = self.dir + '.sysctl'
+        os.mkfifo(path)
+        for other in path, os.path.dirname(path):
+            with self.assertRaises(Failure) as caught:
+                networkd.replace_sysctl(other, networkd.HEADER, print)
+            self.assertEqual(str(caught.exception),
+                             other + ': it is no regular file')
 
     def test_one_option_of_two(self):
         made = steps(['nic1,10.1.1.1/24'])

@@ -167,6 +167,14 @@ set Open_vSwitch . other_config:encap-ip-default=2001:db8::1'''.split('\n'))
         lines = texts(['nic1,10.1.1.1/32', 'nic2,10.1.2.1/31'])
         self.assertEqual([line for line in lines if 'route' in line], [
             'route add 10.1.2.0/31 dev br-nic2 src 10.1.2.1 table 102'])
+        _steps, notes = plan.make(endpoints.parse([
+            'nic1,10.1.1.1/32', 'nic1,10.1.1.2/32,10.1.1.3',
+            'nic2,10.1.2.1/31', 'nic2,2001:db8::1/128']), plan.Options(),
+            a_host())
+        self.assertEqual(notes, [
+            '%s: without subnet and gateway, table %d stays empty: table main'
+            ' decides' % pair for pair in (('10.1.1.1/32', 101),
+                                           ('2001:db8::1/128', 101))])
 
     def test_router_advertisements_where_they_give_the_gateway(self):
         lines = texts(['nic1,2001:db8::1/64'])
@@ -250,7 +258,7 @@ set Open_vSwitch . other_config:encap-ip-default=2001:db8::1'''.split('\n'))
         self.assertEqual(texts(there=there), texts())
 
     def test_notes(self):
-        there = a_host(login='nic2', rules=[
+        there = a_host(rules=[
             rule(0, None, 255), rule(500, '10.1.0.0/16', 7),
             rule(600, '10.2.0.0/16', 7)])
         there.addresses = {'nic1': [{'address': '10.1.1.1/24',
@@ -260,7 +268,6 @@ set Open_vSwitch . other_config:encap-ip-default=2001:db8::1'''.split('\n'))
             'nic1: address 10.1.1.1/24 has a lifetime: stop what renews it'
             ' (DHCP client, router advertisements)',
             '10.1.1.1: "rule 500" comes before its own rule',
-            'nic2: you are logged in through it; "apply" needs --force',
             '10.1.2.1: "rule 500" comes before its own rule'])
 
     def dpdk_host(self):
@@ -312,6 +319,14 @@ class Refuse(unittest.TestCase):
             texts(words, there, **options)
         self.assertEqual(str(caught.exception), line)
 
+    def test_bonds(self):
+        """Of Open vSwitch, in whatever bridge."""
+        there = a_host(bridges={'br-nic1': 'netdev'},
+                       ports={'nic1': 'br-nic1', 'nic2': 'br-nic1'},
+                       bonds={'nic1': 'bond0', 'nic2': 'bond0'})
+        for dpdk in False, True:
+            self.refuses('nic1: it is part of bond0', there=there, dpdk=dpdk)
+
     def test_nics(self):
         there = a_host(bridges={'br-x': 'netdev'},
                        ports={'nic2': 'br-x'})
@@ -352,6 +367,16 @@ class Refuse(unittest.TestCase):
                      bridge='{nic}')
         self.refuses('nic1: a-long-name-nic1 cannot be the name of its bridge'
                      ' (--bridge)', bridge='a-long-name-{nic}')
+        # What the kernel does not take, by characters and by bytes.
+        for name in ('', '.', '..', 'a b', 'a\n', 'a/b', 'a:b', 'a' * 16,
+                     '\u00e9' * 8):
+            self.refuses('nic1: %s cannot be the name of its bridge'
+                         ' (--bridge)' % name, bridge=name)
+        for name in '{nic:{pci}}', '{nic:{}}':
+            with self.assertRaises(Failure) as caught:
+                plan.fill('--bridge', name, nic='nic1')
+            self.assertTrue(str(caught.exception).startswith(
+                '--bridge: %s: ' % name))
         self.refuses('nic1: it is in the list already',
                      ['nic1,10.1.1.1/24', '0000:01:00.0,10.1.2.1/24'],
                      dpdk=True)
@@ -442,7 +467,7 @@ class FromHost(unittest.TestCase):
         self.assertEqual(self.ask(there), (words, []))
         self.assertEqual(self.ask(there, 'nic2', 'nic1'),
                          (words[1:] + words[:1], []))
-        there.login = 'nic1'
+        there.logins = ('nic1',)
         self.assertEqual(self.ask(there), (
             words[1:], ['nic1: left out, you are logged in through it']))
         # What a router advertises, the kernel keeps.

@@ -5,6 +5,7 @@ import fcntl
 import os
 import signal
 import subprocess
+from unittest import mock
 
 import lab
 import test_host
@@ -47,6 +48,19 @@ class Broken(step.Step if not WHY_NOT else object):
 
     def unset(self, system, before):
         return None
+
+
+class Killer(Broken):
+    """A step at which ovs-vswitchd ends."""
+
+    def __init__(self, lab_):
+        self.lab = lab_
+
+    def set(self, system):
+        self.lab.stop('ovs-vswitchd', signal.SIGKILL)
+
+    def verify(self, system):
+        pass
 
 
 class Rollback(test_host.Host):
@@ -104,6 +118,27 @@ class Rollback(test_host.Host):
             'ovs-multinic: nic2: no such interface; took back all that was'
             ' done\n', self.tool('apply', '--plan', path, status=1))
         self.assert_same(before)
+
+    def test_a_daemon_that_ends(self):
+        """It is waited for once, and finds all in the database later."""
+        before = self.lab.database()
+        path = os.path.join(self.lab.dir, 'plan')
+        with open(path, 'w') as stream:
+            stream.write(self.tool('plan', '--json', *TWO))
+        *steps, last = arguments.load(path)
+        self.assertEqual(last.kind, 'settings')
+        system = self.enter()
+        done = state.State(self.lab.state)
+        with mock.patch.object(database, 'RELOAD_PATIENCE_S', 1), \
+                self.assertRaises(Failure) as caught:
+            engine.apply([*steps, Killer(self.lab), last], system, done,
+                         lambda line: None)
+        self.assertEqual(
+            str(caught.exception), 'unix:%s/db.sock: ovs-vswitchd does not'
+            ' take over the change; took back all that was done'
+            % self.lab.dir)
+        self.assertEqual(done.records, [])
+        self.assertEqual(self.lab.database(), before)
 
     def test_dpdk_that_does_not_start(self):
         self.lab.vsctl('set', 'open', '.',

@@ -11,6 +11,7 @@ import subprocess
 import time
 import unittest
 import urllib.request
+from unittest import mock
 
 import view_daemons
 from view_daemons import data, wait_for
@@ -198,6 +199,22 @@ class Daemons(unittest.TestCase):
         terminal.expect(r'^tunnel_egress_no_route +translations +0 +4$')
         terminal.press('q')
         self.assertEqual(terminal.status(), 0)
+
+    def test_what_the_encoding_lacks(self):
+        self.hosts.vsctl('set', 'Open_vSwitch', '.',
+                         'external_ids:hostname="gpu-\u00fc\u20ac"')
+        with mock.patch.dict(os.environ, PYTHONIOENCODING='ascii'):
+            result = self.hosts.tool('top', '--once', '--totals')
+        self.assertEqual((result.returncode, result.stderr), (0, ''))
+        self.assertTrue(result.stdout.startswith(
+            'ovs-multinic top   gpu-\\xfc\\u20ac '), result.stdout)
+
+    def test_a_period_that_is_none(self):
+        for period in '9' * 400, '9' * 5000, 'x', '-1', '':
+            self.hosts.vsctl('set', 'Open_vSwitch', '.', 'other_config:stats'
+                             '-update-interval="%s"' % period)
+            result = self.hosts.tool('top', '--once', '--totals')
+            self.assertEqual((result.returncode, result.stderr), (0, ''))
 
     def test_daemons_go_and_come(self):
         terminal = self.terminal()

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page: its map, that nothing in it escapes, that it needs nothing."""
 import html.parser
+import os
 import re
+import stat
+import tempfile
 import time
 import unittest
 import xml.etree.ElementTree as ElementTree
 
 import test_view_figures
-from ovs_multinic import figures, page, railmap, way
+from ovs_multinic import figures, page, railmap, report, way
+from ovs_multinic.errors import Failure
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=y>\x00\x1b[2J\u202e'
 STATES = list(way.STATES)
@@ -170,6 +174,45 @@ class Escape(unittest.TestCase):
             if name == 'href':
                 self.assertTrue(value.startswith('#way-'), value)
         self.assertNotRegex(page.STYLE, r'url\(|@import')
+
+
+class Write(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.path = os.path.join(directory.name, 'page')
+
+    def test_file(self):
+        for text in 'a' * 9999, '\u20ac':
+            report.write(self.path, text)
+            with open(self.path, encoding='utf-8') as stream:
+                self.assertEqual(stream.read(), text)
+        self.assertEqual(os.listdir(os.path.dirname(self.path)), ['page'])
+
+    def test_link(self):
+        other = self.path + '.other'
+        os.symlink(other, self.path)
+        for text in 'a' * 9999, '\u20ac':
+            report.write(self.path, text)
+            self.assertEqual(os.readlink(self.path), other)
+            with open(other, encoding='utf-8') as stream:
+                self.assertEqual(stream.read(), text)
+
+    def test_pipe(self):
+        """As /dev/null, which a root must not replace."""
+        os.mkfifo(self.path)
+        reader = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        report.write(self.path, 'abc')
+        self.assertEqual(os.read(reader, 99), b'abc')
+        self.assertTrue(stat.S_ISFIFO(os.stat(self.path).st_mode))
+
+    def test_directory(self):
+        os.mkdir(self.path)
+        with self.assertRaises(Failure) as caught:
+            report.write(self.path, 'a')
+        self.assertEqual(str(caught.exception),
+                         self.path + ': Is a directory')
 
 
 class Contents(unittest.TestCase):

@@ -154,6 +154,44 @@ class Real(unittest.TestCase):
                      # On that subnet, whatever the source.
                      ('astray', '10.1.1.1')})
 
+    def test_rules_with_other_selectors(self):
+        """Ports without local_ip: the kernel says which NIC it would be."""
+        ports = {'g': ('dport 6081', 'type=geneve'),
+                 'v': ('dport 4789', 'type=vxlan'),
+                 'p': ('dport 8472', 'type=vxlan', 'options:dst_port=8472'),
+                 's': ('dport 6081 tos 0x10', 'type=geneve',
+                       'options:tos=0x10'),
+                 'm': ('dport 6081 mark 7', 'type=geneve',
+                       'options:egress_pkt_mark=7')}
+        for words in ('route add default via 10.1.1.254 dev br-nic1',
+                      'route add default via 10.1.2.254 dev br-nic2 table 77',
+                      'rule add pref 10 ipproto udp dport 4789 lookup 77',
+                      'rule add pref 11 tos 0x10 lookup 77',
+                      'rule add pref 12 fwmark 7 lookup 77'):
+            self.lab.ip(words)
+        expected, words = set(), ['--no-wait']
+        for number, (name, (packet, *columns)) in enumerate(ports.items()):
+            remote = '10.9.0.%d' % number
+            words += ['--', 'add-port', 'br-int', name, '--', 'set',
+                      'Interface', name, 'options:remote_ip=' + remote,
+                      *columns]
+            for i in '1', '2':
+                way = self.lab.ip('route get %s from 10.1.%s.1 ipproto udp %s'
+                                  % (remote, i, packet))
+                expected.add((i, remote, name,
+                              'dev br-nic%s ' % i not in way))
+        self.assertEqual(sum(astray for *_, astray in expected), 5)
+        self.lab.vsctl(*words)
+
+        def shown():
+            _, text, _ = self.lab.tool('report', '-')
+            return {(i, remote, name, state == 'astray')
+                    for state, i, remote, name in re.findall(
+                        '<g class="cell ([a-z]+)"><title>10.1.([12]).1 to'
+                        ' (10.9.0.[0-9]), tunnel ([a-z])\\n', text)}
+        view_daemons.wait_for(lambda: len(shown()) == 10)
+        self.assertEqual(shown(), expected)
+
     def test_rates(self):
         text = self.top()
         self.assertRegex(text, r'\nnic1 +up +br-nic1( +[0-9.k]+){4} ')

@@ -37,6 +37,38 @@ class Pairs(unittest.TestCase):
              '2001:db8:1::1>2001:db8:2::1 src=2001:db8:1::1 '
              'dst=2001:db8:2::1'])
 
+    def test_what_else_a_port_says(self):
+        """Once there is no name of the port that would say it."""
+        for kind, options, words in (
+                ('geneve', {}, 'dport=6081'),       # RFC 8926
+                ('vxlan', {}, 'dport=4789'),        # RFC 7348
+                ('vxlan', {'dst_port': '8472'}, 'dport=8472'),
+                ('gre', {'dst_port': '8472'}, 'dport=0'),
+                ('geneve', {'tos': '0x48'}, 'dport=6081 tos=72'),
+                ('geneve', {'tos': '0110'}, 'dport=6081 tos=72'),
+                ('geneve', {'tos': '72'}, 'dport=6081 tos=72'),
+                # Nothing that it would take.
+                ('geneve', {'tos': 'inherit'}, 'dport=6081'),
+                ('geneve', {'tos': '3'}, 'dport=6081'),
+                ('geneve', {'tos': '-4'}, 'dport=6081'),
+                ('geneve', {'tos': '256'}, 'dport=6081'),
+                ('geneve', {'tos': 'x'}, 'dport=6081'),
+                ('vxlan', {'dst_port': 'x'}, 'dport=0'),
+                ('vxlan', {'dst_port': '65537 '}, 'dport=1'),
+                ('geneve', {'egress_pkt_mark': '7'}, 'dport=6081 mark=7'),
+                ('geneve', {'egress_pkt_mark': '4294967297'},
+                 'dport=6081 mark=1')):
+            fixed = way.fixed(kind, options)
+            self.assertEqual(' '.join(fixed), words, options)
+            for local, given in (
+                    (None, 'src=10.1.2.1 dst=10.2.0.1 ' + words),
+                    ('flow', 'tunnel=a src=10.1.2.1'),
+                    ('10.1.2.1', 'tunnel=a')):
+                self.assertEqual(
+                    short(way.pairs([way.Tunnel('a', local, '10.2.0.1', None,
+                                                fixed)], LOCALS[:1], set())),
+                    ['10.1.2.1>10.2.0.1 ' + given])
+
     def test_flow_based(self):
         seen = {('10.1.1.1', '10.2.0.1'), ('10.1.2.1', '10.2.0.1'),
                 ('2001:db8:1::1', '2001:db8:2::1')}

@@ -50,11 +50,10 @@ def run(arguments):
         steps = done.steps()
     refuse_leftovers(steps, done)
     if not arguments.force:
-        login.refuse(a.login_device(system), steps, system)
+        login.refuse(a.logins(system), steps, system)
     say = engine.speaker(sys.stdout, arguments.quiet)
     with signals.handled():
         changed = engine.apply(steps, system, done, say)
-        done.finish(steps)
     engine.speaker(sys.stdout)(
         '%d of %s changed' % (changed, count(len(steps), 'setting'))
         if changed else 'nothing to change: all %d settings are as planned'

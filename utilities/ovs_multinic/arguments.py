@@ -105,9 +105,9 @@ def connect(arguments):
     return step.System(kernel.Kernel(), database.Database(arguments.db))
 
 
-def login_device(system):
-    """The interface through which the user is logged in, or None."""
-    return login.device(system.kernel, login.connection())
+def logins(system):
+    """The interfaces through which the user is logged in."""
+    return login.devices(system, login.connection())
 
 
 def complain(line):
@@ -161,13 +161,16 @@ def make(arguments, requests, system):
     devices += [bridge_of(nic) for nic in nics]
     count = sum(len(request.addresses) for request in requests or ())
     there = host.read(
-        system.kernel, system.database, login_device(system), devices,
+        system.kernel, system.database, logins(system), devices,
         range(options.table_base, options.table_base + count + 1))
     if requests is None:
         requests = host.requests_from(there, nics, bridge_of, complain)
     made, notes = plan.make(requests, options, there)
     for note in notes:
         complain('note: ' + note)
+    for name in login.taken(there.logins, made, system):
+        complain('note: %s: you are logged in through it; "apply" needs'
+                 ' --force' % name)
     return made
 
 

@@ -13,7 +13,7 @@ from ovs_multinic import database
 from ovs_multinic import networkd
 from ovs_multinic import state
 from ovs_multinic.errors import Failure
-from ovs_multinic.words import count
+from ovs_multinic.words import count, safe
 
 FAILED = 3
 SEVERITIES = ('error', 'warning', 'info')
@@ -52,10 +52,10 @@ def run(arguments):
 def print_findings(found):
     """Prints findings for people."""
     for one in found:
-        print('%s: %s: %s' % (one['severity'], one['object'],
-                              one['problem']))
+        print(safe('%s: %s: %s' % (one['severity'], one['object'],
+                                   one['problem'])))
         if one['mend']:
-            print('    %s' % one['mend'])
+            print(safe('    %s' % one['mend']))
     counts = [sum(one['severity'] == severity for one in found)
               for severity in SEVERITIES[:2]]
     print('%s, %s' % (count(counts[0], 'error'),
@@ -161,7 +161,7 @@ def of_files(steps, arguments):
     missing = []
     for path, text in wanted.items():
         try:
-            with open(path) as stream:
+            with open(path, errors='replace') as stream:
                 if stream.read() != text:
                     yield finding('warning', path, 'it differs from what was'
                                   ' applied', again)

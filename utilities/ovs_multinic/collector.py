@@ -11,7 +11,7 @@ from ovs_multinic.errors import Failure
 COLUMNS = {
     'Open_vSwitch': ['external_ids', 'other_config'],
     'Port': ['external_ids', 'interfaces'],
-    'Interface': ['link_state', 'name', 'options', 'statistics'],
+    'Interface': ['link_state', 'name', 'options', 'statistics', 'type'],
 }
 
 # A sample waits for an answer so long, in seconds, and asks so many times for
@@ -22,6 +22,8 @@ TRACE_S = 0.5
 
 # How old the list of remotes of ports with remote_ip=flow may be.
 FLOWS_S = 30
+
+INT_MAX = 0x7fffffff            # Of C.
 
 STATISTICS = {name.replace('-', '_'): name
               for name in figures.COUNTERS + figures.LOSSES}
@@ -182,6 +184,8 @@ class Collector:
             period_ms = int(root.other_config.get('stats-update-interval', 0))
         except ValueError:
             period_ms = 0
+        if period_ms > INT_MAX:         # ovs-vswitchd does not take that.
+            period_ms = 0
         sample.period = max(period_ms, 5000) / 1000
 
         chassis = {}
@@ -205,4 +209,5 @@ class Collector:
                 sample.tunnels.append(way.Tunnel(
                     row.name, local and way.normal(local),
                     way.normal(row.options['remote_ip']),
-                    chassis.get(row.name)))
+                    chassis.get(row.name),
+                    way.fixed(row.type, row.options)))

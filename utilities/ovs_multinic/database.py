@@ -96,6 +96,7 @@ class Database:
 
     def __init__(self, remote, columns=None):
         self.remote = remote
+        self.is_awaited = True      # What ovs-vswitchd does with changes.
         connection = ovs.jsonrpc.Connection(open_stream(remote, remote))
         reply = call(connection, remote, 'get_schema', [NAME])
         connection.close()
@@ -161,7 +162,8 @@ class Database:
     def transact(self, change, comment, reload=True):
         """Calls CHANGE(txn), which writes rows, and commits.  With RELOAD,
         returns once ovs-vswitchd has taken it over, and fails if it does not
-        answer in time; the commit stays."""
+        answer in time; the commit stays.  Once it did not, nobody waits for
+        it any more: it finds all in the database when it is back."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             txn = ovs.db.idl.Transaction(self.idl)
@@ -188,13 +190,17 @@ class Database:
                 self.wait_for(lambda: True, None)
                 continue
             break
-        if status == txn.ERROR or status == txn.TRY_AGAIN:
+        if status == txn.TRY_AGAIN:
+            raise Failure('%s: no answer' % self.remote)
+        if status == txn.ERROR:
             raise Failure('%s: %s' % (self.remote, txn.get_error()))
-        if reload and status == txn.SUCCESS:
+        if reload and status == txn.SUCCESS and self.is_awaited:
             wanted = txn.get_increment_new_value()
-            self.wait_for(lambda: self.root.cur_cfg >= wanted,
-                          'ovs-vswitchd does not take over the change',
-                          RELOAD_PATIENCE_S)
+            self.is_awaited = self.wait_for(
+                lambda: self.root.cur_cfg >= wanted, None, RELOAD_PATIENCE_S)
+            if not self.is_awaited:
+                raise Failure('%s: ovs-vswitchd does not take over the change'
+                              % self.remote)
 
 
 class UnknownCommand(Failure):

@@ -160,7 +160,8 @@ class Bridge(Step):
         system.database.transact(
             lambda _txn: system.database.root.delvalue('bridges', row),
             'del-br %s' % self.name)
-        wait_for(lambda: system.kernel.index(self.name) is None)
+        if system.database.is_awaited:
+            wait_for(lambda: system.kernel.index(self.name) is None)
         return None
 
 

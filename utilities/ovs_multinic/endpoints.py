@@ -118,6 +118,8 @@ def unusable(address, network):
         if getattr(address, 'is_' + name):
             return {'unspecified': 'the unspecified address',
                     'link_local': 'link-local'}.get(name, name)
+    if getattr(address, 'ipv4_mapped', None):
+        return 'an IPv4 address in the form of IPv6 (%s)' % address.ipv4_mapped
     if address == ipaddress.ip_address('255.255.255.255'):
         return 'the broadcast address'
     if network.version == 4 and network.prefixlen < 31:

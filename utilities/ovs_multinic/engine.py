@@ -4,7 +4,7 @@ import contextlib
 
 from ovs_multinic import signals
 from ovs_multinic.errors import Failure
-from ovs_multinic.words import count
+from ovs_multinic.words import count, safe
 
 
 def speaker(stream, quiet=False):
@@ -13,16 +13,17 @@ def speaker(stream, quiet=False):
     def say(line):
         if not quiet:
             with contextlib.suppress(OSError, ValueError):
-                print(line, file=stream, flush=True)
+                print(safe(line), file=stream, flush=True)
     return say
 
 
 def apply(steps, system, state, say):
-    """Takes those of STEPS that are not set.  Returns how many.
+    """Takes those of STEPS that are not set, and notes that all are the plan.
+    Returns how many it took.
 
     If one fails or a signal comes, takes back in reverse order what was done
     here, so that things are as before, and fails."""
-    done = []
+    done, step = [], None
     try:
         for step in steps:
             signals.listen()
@@ -36,13 +37,14 @@ def apply(steps, system, state, say):
             step.set(system)
             step.verify(system)
             say(step.text())
+        state.finish(steps)
     except (Exception, signals.Interrupted) as error:
         with signals.ignored():
             problems = roll_back(done, system, state, say)
         if not isinstance(error, (Failure, signals.Interrupted)):
             error = Failure('%s: %s: %s' % (
-                done[-1][0].text() if done else 'start',
-                type(error).__name__, error))
+                step.text() if step else 'start', type(error).__name__,
+                error))
         raise Failure('%s; %s' % (error, outcome(done, problems))) from None
     return len(done)
 
@@ -63,13 +65,13 @@ def roll_back(done, system, state, say):
     for step, before, recorded in reversed(done):
         try:
             left = step.unset(system, before)
+            if left and problems:       # Perhaps because of these.
+                raise Failure(left)
             if recorded:
                 state.put(*recorded)
             else:
                 state.remove(step)
-            say('back: %s' % step.text())
-            if left:
-                say(left)
+            say(left or 'back: %s' % step.text())
         except Exception as error:
             problems.append(step)
             say('not back: %s: %s' % (step.text(), error))
@@ -79,14 +81,18 @@ def roll_back(done, system, state, say):
 def undo(system, state, say):
     """Takes back what STATE has recorded, last first.  Returns (how many,
     lines about what is left, lines about what failed); what failed stays
-    recorded."""
+    recorded, and so does what is left after that, perhaps because of it."""
     left, failed = [], []
+    # From now on just what is recorded is there on purpose.
+    state.finish([])
     records = list(reversed(state.records))
     for step, before in records:
         signals.listen()
         try:
             with signals.ignored():
                 line = step.unset(system, before)
+                if line and failed:
+                    raise Failure(line)
                 state.remove(step)
         except Exception as error:
             failed.append('%s: %s' % (step.text(), error))

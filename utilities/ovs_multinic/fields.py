@@ -10,7 +10,8 @@ import re
 
 from ovs_multinic.errors import Failure
 
-NAME = re.compile(r'[^/\s]{1,15}')
+IFNAMSIZ = 16                   # Of linux/if.h, in bytes, with a final zero.
+NAME = re.compile(r'[^/:\s]+')  # What the kernel takes.
 MAC = re.compile(r'[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}')
 SYSCTL = re.compile(r'net/ipv[46]/conf/([^/]+)/[a-z0-9_]+')
 ENDPOINTS = re.compile(r'(ovn-)?encap-ip(-.+)?')
@@ -31,6 +32,7 @@ def is_number(value, low=0, high=MAX_U32):
 def is_name(value):
     """The name of an interface."""
     return (is_text(value) and bool(NAME.fullmatch(value))
+            and len(value.encode(errors='replace')) < IFNAMSIZ
             and value not in ('.', '..'))
 
 

@@ -17,8 +17,8 @@ UNIVERSE = 0                    # RT_SCOPE_UNIVERSE
 @dataclasses.dataclass
 class Host:
     """Links, addresses, routes and rules as kernel.py has them, and what the
-    database says.  LOGIN is the interface through which the user is logged
-    in, or None."""
+    database says.  LOGINS are the names of the interfaces through which
+    the user is logged in."""
 
     links: dict = dataclasses.field(default_factory=dict)
     addresses: dict = dataclasses.field(default_factory=dict)
@@ -27,12 +27,13 @@ class Host:
     bridges: dict = dataclasses.field(default_factory=dict)  # Datapath types.
     hwaddrs: dict = dataclasses.field(default_factory=dict)  # Of bridges.
     ports: dict = dataclasses.field(default_factory=dict)    # Their bridges.
+    bonds: dict = dataclasses.field(default_factory=dict)    # Their bonds.
     dpdk_ports: dict = dataclasses.field(default_factory=dict)  # Options.
     external_ids: dict = dataclasses.field(default_factory=dict)
     other_config: dict = dataclasses.field(default_factory=dict)
     pci_devices: set = dataclasses.field(default_factory=set)
     ipv6: bool = True
-    login: str = None
+    logins: tuple = ()
 
     def global_addresses(self, device):
         """The addresses of DEVICE that others can reach."""
@@ -79,10 +80,10 @@ class Host:
                     None)
 
 
-def read(kernel, database, login, devices, tables):
+def read(kernel, database, logins, devices, tables):
     """Returns the Host of this namespace, with the routes by DEVICES and those
     in TABLES (numbers) or in tables that rules give a single address."""
-    host = Host(links=kernel.links(), login=login,
+    host = Host(links=kernel.links(), logins=logins,
                 ipv6=os.path.exists('/proc/sys/net/ipv6'))
     addresses = kernel.all_addresses()
     for name, link in host.links.items():
@@ -102,6 +103,8 @@ def read(kernel, database, login, devices, tables):
         for port in bridge.ports:
             for interface in port.interfaces:
                 host.ports[interface.name] = bridge.name
+                if len(port.interfaces) > 1:
+                    host.bonds[interface.name] = port.name
                 if interface.type == 'dpdk':
                     host.dpdk_ports[interface.name] = dict(interface.options)
     host.external_ids = dict(database.root.external_ids)
@@ -139,7 +142,7 @@ def requests_from(host, nics, bridge_of, say):
     for nic in chosen:
         if nic not in host.links and bridge_of(nic) not in host.links:
             raise Failure('%s: no such interface' % nic)
-        if not nics and host.login == nic:
+        if not nics and nic in host.logins:
             say('%s: left out, you are logged in through it' % nic)
             continue
         devices = (bridge_of(nic), nic)

@@ -169,6 +169,13 @@ class Kernel:
                 self._address(message))
         return found
 
+    def holders(self, ip):
+        """The names of the interfaces that have address IP."""
+        addresses = self.all_addresses()
+        return [link.name for link in self.links().values()
+                if ip in [address['address'].split('/')[0]
+                          for address in addresses.get(link.index, [])]]
+
     def _address(self, message):
         a = attributes(message)
         local = a.get('IFA_LOCAL', a['IFA_ADDRESS'])

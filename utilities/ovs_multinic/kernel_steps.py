@@ -147,7 +147,7 @@ class Addresses(Step):
         what = system.kernel, before['moved'], before['routes']
         try:
             move.move(*what, self.nic, self.device)
-        except Failure:
+        except Exception:
             move.move(*what, self.device, self.nic)
             raise
 
@@ -170,11 +170,15 @@ class Addresses(Step):
     def unset(self, system, before):
         kernel = system.kernel
         now = self.on(system, self.device)
-        gone = kernel.index(self.device) is None
-        # With its bridge an address is gone without anybody's will.
+        link = kernel.links().get(self.device)
+        gone = link is None
+        # With its bridge an address is gone without anybody's will; when that
+        # is down, all of IPv6 are, and all routes.
+        down = gone or not link.up
         back = [address for address in before['moved']
                 if gone or address['address'] in [
-                    one['address'] for one in now]]
+                    one['address'] for one in now]
+                or down and k.version_of(address['address']) == 6]
         home = self.on(system, self.nic)
         left = [address['address'] for address in before['moved']
                 if address not in back + home]
@@ -187,14 +191,15 @@ class Addresses(Step):
             return 'address %s: left, there is no %s' % (
                 back[0]['address'], self.nic)
         if back:
-            move.move(kernel, back, self.routes_back(system, before, gone),
+            move.move(kernel, back, self.routes_back(system, before, down),
                       None if gone else self.device, self.nic)
         return 'address %s: left, it is no longer on %s' % (
             ', '.join(left), self.device) if left else None
 
-    def routes_back(self, system, before, gone):
-        """The routes that came with the addresses and still are there."""
-        if gone:
+    def routes_back(self, system, before, down):
+        """The routes that came with the addresses and still are there, or
+        all if the bridge is DOWN."""
+        if down:
             return before['routes']
         now = [{**route, 'device': self.nic}
                for route in move.routes_by(system.kernel, self.device)]

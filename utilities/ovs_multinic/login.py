@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interface through which the user is logged in."""
+"""The interfaces through which the user is logged in."""
+import ipaddress
 import os
 
 from ovs_multinic.errors import Failure
@@ -26,32 +27,63 @@ def connection(environ=None, pid=None):
     return words if len(words) == 4 else None
 
 
-def device(kernel, words):
-    """The name of the interface of an SSH connection (see connection()): the
-    one by which packets to the peer go; or None."""
+def parse(word):
+    """The address and the zone, or '', that WORD says; a mapped address
+    (RFC 4291 section 2.5.5.2) is the one of IPv4."""
+    text, _, zone = word.partition('%')
+    address = ipaddress.ip_address(text)
+    return str(getattr(address, 'ipv4_mapped', None) or address), zone
+
+
+def devices(system, words):
+    """The names of the interfaces of an SSH connection (see connection()):
+    that by which packets to the peer go, those with the own address, by which
+    the peer's come, and the bridges of which these are ports."""
     if words is None:
-        return None
-    peer, _peer_port, own, _own_port = (
-        word.removeprefix('::ffff:') for word in words)
-    if '%' in peer:             # Link-local, with its interface.
-        return peer.partition('%')[2]
-    return kernel.way(peer, own) or kernel.way(peer)
+        return []
+    try:
+        (peer, zone), (own, own_zone) = map(parse, words[::2])
+    except ValueError:          # sshd's "UNKNOWN": it is no connection.
+        return []
+    kernel = system.kernel
+    if zone or own_zone:        # Link-local, with its interface.
+        found = [zone, own_zone]
+    else:
+        found = [kernel.way(peer, own) or kernel.way(peer),
+                 *kernel.holders(own)]
+    found += [bridge.name for bridge in system.database.rows('Bridge')
+              if any(interface.name in found for port in bridge.ports
+                     for interface in port.interfaces)]
+    return list(dict.fromkeys(name for name in found if name))
 
 
-def refuse(name, steps, system):
-    """Fails if STEPS, the plan, would take over the interface NAME."""
-    for step in steps:
-        if name and step.kind in ('port', 'addresses') and name == (
-                step.name if step.kind == 'port' else step.nic) \
-                and not step.is_set(system):
-            raise Failure('%s: you are logged in through it (--force takes it'
-                          ' all the same)' % name)
+def taken(names, steps, system):
+    """Those of NAMES, interfaces, that STEPS, a plan, would take over."""
+    changed = [step for step in steps
+               if names and step.kind in ('bridge', 'port', 'addresses')
+               and not step.is_set(system)]
+    used = {step.nic for step in changed if step.kind == 'addresses'}
+    used |= {step.name for step in changed if step.kind != 'addresses'}
+    # A port that changes cuts off what its bridge has.
+    used |= {step.bridge for step in changed if step.kind == 'port'}
+    return [name for name in names if name in used]
 
 
-def refuse_undo(name, steps):
-    """Fails if taking back STEPS would take the interface NAME away."""
-    for step in steps:
-        if name and step.kind in ('bridge', 'addresses') and name == (
-                step.name if step.kind == 'bridge' else step.device):
+def refuse(names, steps, system):
+    """Fails if STEPS, the plan, would take over one of the interfaces
+    NAMES."""
+    for name in taken(names, steps, system):
+        raise Failure('%s: you are logged in through it (--force takes it'
+                      ' all the same)' % name)
+
+
+def refuse_undo(names, steps):
+    """Fails if taking back STEPS would take one of the interfaces NAMES
+    away."""
+    used = {step.name for step in steps if step.kind == 'bridge'}
+    used |= {step.bridge for step in steps if step.kind == 'port'}
+    used |= {step.device for step in steps if step.kind == 'addresses'}
+    for name in names:
+        if name in used:
             raise Failure('%s: you are logged in through it (--force takes it'
                           ' back all the same)' % name)

@@ -14,6 +14,7 @@ import signal
 import sys
 
 from ovs_multinic import errors
+from ovs_multinic.words import safe
 
 # Subcommand: module of this package.
 SUBCOMMANDS = {
@@ -64,7 +65,7 @@ def run(argv):
     try:
         return module.run(parser.parse_args(argv[1:]))
     except errors.Failure as failure:
-        print('ovs-multinic: %s' % failure, file=sys.stderr)
+        print('ovs-multinic: %s' % safe(failure), file=sys.stderr)
         return getattr(module, 'FAILED', 1)
 
 

@@ -172,7 +172,7 @@ def sysctl_text(steps):
 
 def ours(path):
     """Whether the file is one that this tool wrote."""
-    with open(path) as stream:
+    with open(path, errors='replace') as stream:
         return stream.readline() == HEADER
 
 
@@ -199,6 +199,8 @@ def replace_sysctl(path, text, say):
     """Makes TEXT the contents of our file PATH; without TEXT deletes it."""
     try:
         exists = os.path.exists(path)
+        if exists and not os.path.isfile(path):     # Reading may wait.
+            raise Failure('%s: it is no regular file' % path)
         if exists and not ours(path):
             raise Failure('%s: it is not from ovs-multinic' % path)
         if text:
@@ -213,7 +215,7 @@ def replace_sysctl(path, text, say):
 def put(path, text, say):
     """Writes a file, unless it has that text already."""
     if os.path.exists(path):
-        with open(path) as stream:
+        with open(path, errors='replace') as stream:
             if stream.read() == text:
                 say('unchanged %s' % path)
                 return

@@ -8,6 +8,7 @@ import dataclasses
 import itertools
 import string
 
+from ovs_multinic import fields
 from ovs_multinic import host as hosts
 from ovs_multinic import kernel as k
 from ovs_multinic import move
@@ -17,7 +18,6 @@ from ovs_multinic.steps import (Addresses, Bridge, Dpdk, Port, Route, Rule,
                                 Settings, Sysctl, Up)
 
 ENCAP_TYPE = 'geneve'
-MAX_NAME = 15                   # IFNAMSIZ less the final zero.
 # Above the rule for table local, below that for table main.
 MAX_PRIORITY = 32765
 MAX_TABLE = 0xffffffff
@@ -47,24 +47,24 @@ Place = collections.namedtuple(
     'Place', 'nic bridge link port_type options hwaddr mtu')
 
 
-def fill(option, template, **fields):
-    """TEMPLATE with FIELDS filled in; fails with a line about OPTION."""
+def fill(option, template, **values):
+    """TEMPLATE with VALUES filled in; fails with a line about OPTION."""
     try:
         names = {name for _, name, _, _ in string.Formatter().parse(template)
                  if name is not None}
-        unknown = names - set(fields)
+        unknown = names - set(values)
         if unknown:
             raise Failure('%s: {%s} has no value here, only {%s}' % (
-                option, min(unknown), '}, {'.join(sorted(fields))))
-        return template.format(**fields)
-    except ValueError as error:
+                option, min(unknown), '}, {'.join(sorted(values))))
+        return template.format(**values)
+    except (LookupError, ValueError) as error:
         raise Failure('%s: %s: %s' % (option, template, error)) from None
 
 
 def bridge_name(options, nic):
     """The name of the bridge of a NIC."""
     name = fill('--bridge', options.bridge, nic=nic)
-    if len(name) > MAX_NAME or not name or '/' in name or ' ' in name:
+    if not fields.is_name(name):
         raise Failure('%s: %s cannot be the name of its bridge (--bridge)'
                       % (nic, name))
     return name
@@ -154,6 +154,8 @@ def refuse_shared_bridge(places):
 def refuse_unfit(request, where, host):
     """Fails if the NIC or its addresses are in use by something else."""
     nic, bridge = where.nic, where.bridge
+    if nic in host.bonds:
+        raise Failure('%s: it is part of %s' % (nic, host.bonds[nic]))
     if where.link:
         refuse_nic(where, host)
     if bridge in host.links and bridge not in host.bridges:
@@ -273,9 +275,6 @@ def refuse_clash(family, address, where, pair, host):
 def remarks(requests, places, numbers, options, host):
     """Yields lines that the user should read before "apply"."""
     for request, where in zip(requests, places):
-        if host.login == where.nic:
-            yield ('%s: you are logged in through it; "apply" needs --force'
-                   % where.nic)
         if where.nic in host.dpdk_ports and not where.port_type:
             yield ('%s: is a DPDK port (%s); becomes a port of the kernel\'s'
                    ' driver without --devargs' % (
@@ -290,13 +289,16 @@ def remarks(requests, places, numbers, options, host):
                 yield ('%s: address %s has a lifetime: stop what renews it'
                        ' (DHCP client, router advertisements)'
                        % (where.nic, address['address']))
-        for interface, _gateway in request.addresses:
-            priority = numbers[interface.ip][0]
+        for interface, gateway in request.addresses:
+            priority, table = numbers[interface.ip]
+            if not any(table_routes(where.bridge, interface, gateway, table)):
+                yield ('%s: without subnet and gateway, table %d stays empty:'
+                       ' table main decides' % (interface, table))
             for rule in host.rules:
                 if rule['family'] == interface.version and rule['plain'] \
                         and covers(rule, interface.ip) \
                         and rule['priority'] < priority and rule['table'] \
-                        not in (k.TABLE_LOCAL, numbers[interface.ip][1]):
+                        not in (k.TABLE_LOCAL, table):
                     yield ('%s: "%s" comes before its own rule'
                            % (interface.ip, rule['text']))
     for settings in encap_settings(requests, options, host):

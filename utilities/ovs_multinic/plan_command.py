@@ -8,6 +8,7 @@ from ovs_multinic import arguments as a
 from ovs_multinic import database
 from ovs_multinic import kernel as k
 from ovs_multinic import networkd
+from ovs_multinic.words import safe
 
 
 def add_arguments(parser):
@@ -31,7 +32,7 @@ def run(arguments):
     else:
         for step in made:
             is_set = step.is_set(system)
-            print('%s %s' % (' ' if is_set else '+', step.text()))
+            print(safe('%s %s' % (' ' if is_set else '+', step.text())))
             if not is_set and step.kind == 'addresses':
                 print_moved(step.before(system))
     networkd.write(made, arguments, a.complain)

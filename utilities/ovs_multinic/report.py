@@ -23,9 +23,15 @@ def add_arguments(parser):
 
 
 def write(path, text):
-    """Makes TEXT the contents of file PATH, or leaves all as it was."""
+    """Makes TEXT the contents of file PATH, or leaves all as it was.  What is
+    a device, a pipe or a link stays that, and gets the text."""
     directory = os.path.dirname(path) or '.'
     try:
+        if os.path.islink(path) or (os.path.exists(path)
+                                    and not os.path.isfile(path)):
+            with open(path, 'w', encoding='utf-8') as stream:
+                stream.write(text)
+            return
         handle, temporary = tempfile.mkstemp(dir=directory, prefix='.report')
         try:
             with open(handle, 'w', encoding='utf-8') as stream:

@@ -3,7 +3,7 @@
 import dataclasses
 
 from ovs_multinic import figures
-from ovs_multinic.words import count
+from ovs_multinic.words import count, safe
 
 # How lines look, where that can be shown.
 TITLE, HEADER, BAD, PLAIN, FAINT = 'title', 'header', 'bad', 'plain', 'faint'
@@ -17,11 +17,6 @@ class Column:
     value: object               # A function from row to text.
     rank: int = 0
     right: bool = False
-
-
-def safe(text):
-    """TEXT with nothing in it that moves the cursor or looks like nothing."""
-    return ''.join(c if c.isprintable() else '?' for c in str(text))
 
 
 def text(value):

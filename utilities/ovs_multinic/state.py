@@ -93,8 +93,12 @@ class State:
 
     def finish(self, plan):
         """Records that PLAN is applied, and saves."""
-        self.plan = plan
-        self.save()
+        before, self.plan = self.plan, plan
+        try:
+            self.save()
+        except Failure:
+            self.plan = before
+            raise
 
     def save(self):
         """Writes the file, at once or not at all; no contents, no file."""

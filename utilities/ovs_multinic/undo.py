@@ -37,12 +37,10 @@ def run(arguments):
     system = a.connect(arguments)
     database.Vswitchd(arguments.target).close()
     if not arguments.force:
-        login.refuse_undo(a.login_device(system),
+        login.refuse_undo(a.logins(system),
                           [step for step, _before in done.records])
     try:
         with signals.handled():
-            # From now on just what is recorded is there on purpose.
-            done.finish([])
             back, left, failed = engine.undo(
                 system, done, engine.speaker(sys.stdout, arguments.quiet))
     except signals.Interrupted as why:

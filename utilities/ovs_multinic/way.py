@@ -17,6 +17,11 @@ STATES = {
     'ok': 'works',
 }
 
+# UDP ports where a tunnel port names none: RFC 8926, RFC 7348 and RFC 6830,
+# those of IANA for the others.
+DPORTS = {'geneve': 6081, 'vxlan': 4789, 'lisp': 4341, 'stt': 7471,
+          'gtpu': 2152, 'bareudp': 0}
+
 
 @dataclasses.dataclass
 class Tunnel:
@@ -25,6 +30,8 @@ class Tunnel:
     local: str                  # An address, "flow", or None.
     remote: str                 # An address or "flow".
     chassis: str = None         # Who OVN says is at the other end.
+    # What else of its packets rules may look at, for "encap/trace".
+    fixed: tuple = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,6 +63,32 @@ def is_ipv6(address):
     return ':' in address
 
 
+def leading_number(text, limit):
+    """The decimal number at the start of TEXT, as ovs-vswitchd reads it."""
+    found = re.match(r'\s*\+?([0-9]+)', text)
+    return int(found.group(1)) & limit if found else 0
+
+
+def fixed(kind, options):
+    """What a tunnel port of type KIND with OPTIONS gives all its packets
+    besides addresses, as arguments of "encap/trace"."""
+    dport = DPORTS.get(kind, 0)
+    if kind in DPORTS and 'dst_port' in options:
+        dport = leading_number(options['dst_port'], 0xffff)
+    words = ['dport=%d' % dport]
+    text = options.get('tos', '0')
+    try:
+        tos = int(text, 8 if re.fullmatch('0[0-7]+', text) else 0)
+    except ValueError:          # "inherit", too.
+        tos = 0
+    if tos and tos == tos & 0xfc:       # The DSCP; others it does not take.
+        words.append('tos=%d' % tos)
+    if 'egress_pkt_mark' in options:
+        words.append('mark=%d' % leading_number(options['egress_pkt_mark'],
+                                                0xffffffff))
+    return tuple(words)
+
+
 def pairs(tunnels, locals_, seen):
     """Returns the Pairs of TUNNELS, each once, by local and remote address.
 
@@ -73,12 +106,14 @@ def pairs(tunnels, locals_, seen):
                 if is_ipv6(local) != is_ipv6(remote):
                     continue
                 # Where the port has no local_ip, a source is what a choice
-                # ends with, and not an argument of the port.
+                # ends with, and not an argument of the port: what else the
+                # port says goes without its name.
                 given = [] if tunnel.local is None else [
                     'tunnel=' + tunnel.name]
                 given += ['src=' + local] if flow_local else []
                 given += (['dst=' + remote]
                           if flow_remote or tunnel.local is None else [])
+                given += tunnel.fixed if tunnel.local is None else ()
                 result.setdefault((local, remote), Pair(
                     local, remote, tunnel.name, tunnel.chassis,
                     tuple(given)))
