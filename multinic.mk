@@ -232,6 +232,7 @@ MULTINIC_TESTSUITE_AT = \
 	tests/encap-check-way.at \
 	tests/encap-command.at \
 	tests/encap-database.at \
+	tests/encap-local-ip.at \
 	tests/encap-monitor.at \
 	tests/encap-monitor-change.at \
 	tests/encap-monitor-kernel.at \

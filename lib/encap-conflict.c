@@ -26,11 +26,17 @@ COVERAGE_DEFINE(neighbor_conflict);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(60, 60);
 
+/* A host that claims an address. */
+struct claimant {
+    struct encap_conflict conflict;
+    long long int last_ms;
+};
+
 struct claim {
     struct hmap_node node;      /* In 'claims', by 'ip'. */
     struct in6_addr ip;
-    struct encap_conflict conflict;
-    long long int last_ms;
+    struct claimant claimants[ENCAP_CONFLICT_HOSTS]; /* The newest first. */
+    size_t n_claimants;         /* One or more. */
 };
 
 static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
@@ -112,9 +118,37 @@ find_claim(const struct in6_addr *ip)
 }
 
 static bool
-is_over(const struct claim *claim)
+is_over(const struct claimant *claimant)
 {
-    return time_msec() - claim->last_ms >= ENCAP_CONFLICT_MS;
+    return time_msec() - claimant->last_ms >= ENCAP_CONFLICT_MS;
+}
+
+/* Makes the host with 'mac' the newest claimant of 'claim'; if there are too
+ * many, the oldest one is forgotten.  Returns true if this is news. */
+static bool
+put_first(struct claim *claim, struct eth_addr mac, const char *bridge)
+    OVS_REQUIRES(mutex)
+{
+    struct claimant *claimants = claim->claimants;
+    size_t i = 0;
+    bool news;
+
+    while (i < claim->n_claimants
+           && !eth_addr_equals(claimants[i].conflict.mac, mac)) {
+        i++;
+    }
+    news = i == claim->n_claimants || is_over(&claimants[i]);
+    if (i == ENCAP_CONFLICT_HOSTS) {
+        i--;
+    } else if (i == claim->n_claimants) {
+        claim->n_claimants++;
+    }
+    memmove(&claimants[1], &claimants[0], i * sizeof *claimants);
+    claimants[0].conflict.mac = mac;
+    ovs_strlcpy(claimants[0].conflict.bridge, bridge,
+                sizeof claimants[0].conflict.bridge);
+    claimants[0].last_ms = time_msec();
+    return news;
 }
 
 /* Returns true if this is news.  Looks into the registry while it has the
@@ -124,23 +158,16 @@ remember(const struct in6_addr *ip, struct eth_addr mac, const char *bridge)
     OVS_REQUIRES(mutex)
 {
     struct claim *claim = find_claim(ip);
-    bool news;
 
     if (!is_here(encap_registry_get(), ip)) {
         return false;
     }
-    news = (!claim || is_over(claim)
-            || !eth_addr_equals(claim->conflict.mac, mac));
     if (!claim) {
         claim = xzalloc(sizeof *claim);
         claim->ip = *ip;
         hmap_insert(&claims, &claim->node, hash_bytes(ip, sizeof *ip, 0));
     }
-    claim->conflict.mac = mac;
-    ovs_strlcpy(claim->conflict.bridge, bridge,
-                sizeof claim->conflict.bridge);
-    claim->last_ms = time_msec();
-    return news;
+    return put_first(claim, mac, bridge);
 }
 
 void
@@ -172,9 +199,9 @@ encap_conflict_get(const struct in6_addr *ip, struct encap_conflict *conflict)
 
     ovs_mutex_lock(&mutex);
     claim = find_claim(ip);
-    found = claim && !is_over(claim);
+    found = claim && !is_over(&claim->claimants[0]);
     if (found) {
-        *conflict = claim->conflict;
+        *conflict = claim->claimants[0].conflict;
     }
     ovs_mutex_unlock(&mutex);
     return found;

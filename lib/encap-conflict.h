@@ -9,7 +9,8 @@
  * A host that says by ARP or ND that it has the address of an endpoint of this
  * host takes away that endpoint's packets (RFC 5227 section 2.4; RFC 4862
  * section 5.4.4).  That cannot be mended from here, but is remembered for
- * users: for each endpoint the newest claim, until the endpoint goes.
+ * users: for each endpoint the newest claim and the hosts that made the last
+ * ones, until the endpoint goes.
  *
  * Any thread. */
 
@@ -23,6 +24,10 @@ struct encap_registry;
 
 /* A claim that is as old is over: its host was found, or is silent. */
 #define ENCAP_CONFLICT_MS (5 * 60 * 1000)
+
+/* Hosts of an address that are remembered: how many may claim it in turn, and
+ * be logged once each. */
+#define ENCAP_CONFLICT_HOSTS 8
 
 struct encap_conflict {
     struct eth_addr mac;        /* Who claims the address. */
@@ -40,8 +45,8 @@ struct encap_conflict {
 bool encap_conflict_is(const struct in6_addr *ip, struct eth_addr mac);
 
 /* Remembers that 'mac' claimed 'ip' on 'bridge' just now, for which
- * encap_conflict_is() is true, and logs it unless the last claim of 'ip' was
- * by the same MAC and is not over.  Coverage counter: neighbor_conflict. */
+ * encap_conflict_is() is true, and logs it unless a claim of 'ip' by that MAC
+ * is remembered and not over.  Coverage counter: neighbor_conflict. */
 void encap_conflict_add(const struct in6_addr *ip, struct eth_addr mac,
                         const char *bridge);
 

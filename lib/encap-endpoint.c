@@ -257,6 +257,16 @@ encap_registry_is_underlay(const struct encap_registry *registry,
     return port && port->underlay;
 }
 
+bool
+encap_registry_is_underlay_bridge(const struct encap_registry *registry,
+                                  const char *bridge)
+{
+    /* The bridge's own port has its name. */
+    const struct encap_port *port = find_port(registry, bridge);
+
+    return port && port->on_underlay;
+}
+
 const struct encap_registry *
 encap_registry_get(void)
 {
@@ -387,6 +397,7 @@ ports_equivalent(const struct encap_registry *a,
 
         y = y ? y : &none;
         if (!ipv6_addr_equals(&x->pin, &y->pin)
+            || x->on_underlay != y->on_underlay
             || x->underlay != y->underlay
             || !pair_eswitches(pairs, x->eswitch, y->eswitch)) {
             return false;

@@ -83,8 +83,8 @@ struct encap_port {
     char *bridge;
     struct in6_addr pin;        /* external_ids:encap-ip. */
     unsigned int eswitch;       /* 0: not known. */
-    bool underlay;              /* On a bridge of the underlay, and not a
-                                 * workload's. */
+    bool on_underlay;           /* On a bridge of the underlay... */
+    bool underlay;              /* ...and not a workload's. */
 };
 
 /* What a choice may go by, in the order of documentation. */
@@ -169,10 +169,15 @@ const struct encap_endpoint *encap_registry_find(const struct encap_registry *,
 const struct encap_port *encap_registry_find_port(
     const struct encap_registry *, const char *name);
 
-/* True if what comes to port 'name' may be for this host as an end of tunnels.
- * A bridge is asked by its name, which its own port has. */
+/* True if what comes to port 'name' may be for this host as an end of
+ * tunnels. */
 bool encap_registry_is_underlay(const struct encap_registry *,
                                 const char *name);
+
+/* True if 'bridge' is one of the underlay, also where its own port is a
+ * workload's: neighbors and endpoints are on it nevertheless. */
+bool encap_registry_is_underlay_bridge(const struct encap_registry *,
+                                       const char *bridge);
 
 /* True if every choice and every reception ends the same with 'a' as with
  * 'b', both finished: what they differ in, if anything, is only for users to

@@ -179,6 +179,7 @@ add_ports(struct encap_registry *registry)
 
             port->pin = from->config->pin;
             port->eswitch = get_eswitch(registry, from);
+            port->on_underlay = underlay;
             port->underlay = underlay && !from->config->workload;
         }
     }

@@ -336,7 +336,7 @@ claims_endpoint(const struct flow *flow, struct flow_wildcards *wc,
     const struct encap_registry *registry = encap_registry_get();
 
     if (!registry->n_endpoints
-        || !encap_registry_is_underlay(registry, bridge)
+        || !encap_registry_is_underlay_bridge(registry, bridge)
         || !sender_address(flow, wc, ip)
         || !encap_registry_find(registry, ip)) {
         return false;
@@ -379,7 +379,7 @@ neighbor_concerns_endpoint(const struct flow *flow, struct flow_wildcards *wc,
     struct in6_addr ip;
 
     if (!registry->n_endpoints
-        || !encap_registry_is_underlay(registry, bridge)) {
+        || !encap_registry_is_underlay_bridge(registry, bridge)) {
         return false;
     }
     if (is_arp(flow)) {

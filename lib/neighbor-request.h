@@ -10,7 +10,8 @@
  * neighbor, hears only answers and gratuitous ARP, and learns from each tunnel
  * packet that comes in.  Here requests are limited to one a second and target
  * (RFC 1122 section 2.3.2.1; RFC 4861 section 10, RETRANS_TIMER), and where
- * there are endpoints, data teaches only what ARP and ND have not.
+ * there are endpoints (one that only a tunnel's local_ip names is enough),
+ * data teaches only what ARP and ND have not.
  *
  * An entry that is in use never ends there, though its neighbor may have got
  * another MAC without a word.  So where there are endpoints, a neighbor that

@@ -15,7 +15,8 @@
  *
  * The NIC of an endpoint is the bridge of its device, whatever the number of
  * uplinks.  Among the ports of one bridge nothing differs from tnl-ports.
- * Without any endpoint in the registry nothing does at all.
+ * Without any endpoint in the registry nothing does at all; one that only a
+ * tunnel's local_ip names is one, too.
  *
  * Workloads may not make tunnel packets.  So neither kind is taken, not even
  * what tnl-ports knows of it, at a port that is not of the underlay

@@ -82,6 +82,8 @@ parse_port(struct encap_twin *scene, char *text)
             port->pin = route_test_parse(word + 4, NULL);
         } else if (!strcmp(word, "underlay")) {
             port->underlay = true;
+        } else if (!strcmp(word, "on-underlay")) {
+            port->on_underlay = true;
         } else if (!parse_value(word, "nic=", port->eswitch)) {
             route_test_fail("%s: no word for a port", word);
         }
@@ -284,6 +286,7 @@ encap_scene_build(const struct encap_twin *scene, size_t start,
             = encap_registry_add_port(registry, p->name, "br-int");
 
         port->pin = p->pin;
+        port->on_underlay = p->on_underlay;
         port->underlay = p->underlay;
         port->eswitch = eswitch_index(registry, prefix, p->eswitch);
     }

@@ -15,7 +15,7 @@
  *
  *     IP [ovn] [config] [tunnel] [default] [STATE] [any-nic] [nic=ESWITCH]
  *        [dev=NAME] [bridge=NAME]
- *     NAME [pin=IP] [nic=ESWITCH] [underlay]
+ *     NAME [pin=IP] [nic=ESWITCH] [on-underlay] [underlay]
  *     STEP
  *
  * where STATE is absent, tentative, device-down or link-down, if not up, and

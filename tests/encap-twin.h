@@ -39,6 +39,7 @@ struct encap_twin_port {
     char name[ENCAP_TWIN_NAME];
     struct in6_addr pin;
     char eswitch[ENCAP_TWIN_NAME]; /* Or empty. */
+    bool on_underlay;
     bool underlay;
 };
 

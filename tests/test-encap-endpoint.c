@@ -254,6 +254,7 @@ static const struct pair pairs[] = {
     { E1 "," E2 "," E3, PORTS ",vm4 pin=10.0.0.9", NULL, false },
     { E1 "," E2 "," E3, PORTS ",vm4 underlay", NULL, false },
     { E1 "," E2 "," E3, PORTS " underlay", NULL, false },
+    { E1 "," E2 "," E3, PORTS " on-underlay", NULL, false },
     { E1 "," E2 "," E3, "vm1 pin=10.0.0.2,vm2 nic=A,vm3 nic=B", NULL, false },
     { E1 "," E2 "," E3, "vm9 pin=10.0.0.1,vm2 nic=A,vm3 nic=B", NULL, false },
 

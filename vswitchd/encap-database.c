@@ -409,4 +409,5 @@ encap_database_reconfigure(const struct ovsrec_open_vswitch *cfg)
     encap_config_finish(config);
 
     encap_monitor_configure(config);
+    encap_monitor_run();
 }

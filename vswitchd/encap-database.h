@@ -41,7 +41,10 @@ void encap_database_init(struct ovsdb_idl *);
  * changed since but keys of external_ids that nobody here reads. */
 void encap_database_skip(struct ovsdb_idl *, unsigned int *seqno);
 
-/* Hands what 'cfg' says to encap-monitor.h. */
+/* Hands what 'cfg' says to encap-monitor.h, which publishes it.  To be called
+ * when the bridges have the ports that 'cfg' says, and before translation
+ * knows of them: their first packets must not be without their endpoints and
+ * pins, after a restart least of all. */
 void encap_database_reconfigure(const struct ovsrec_open_vswitch *cfg);
 
 #endif /* encap-database.h */
