@@ -16,6 +16,7 @@ WHY_NOT = lab.why_not()
 
 class Pair:
     """Two hosts; the arguments are those of host.Host."""
+    first_source_port = 0xc000      # Of the UDP source ports a NIC chooses.
 
     def __init__(self, *arguments, **keywords):
         self.hosts = []
@@ -66,20 +67,25 @@ class Pair:
             for frame in frames:
                 one.far[source].send(frame)
         both = [self.collect(one, expected, seconds) for one in self.hosts]
-        for port in sorted(set(both[0]) | set(both[1])):
-            mine, reference = (sorted(map(packets.comparable,
-                                          heard.get(port, [])))
-                               for heard in both)
-            if mine != reference:
+        self.compare(*both)
+        return both[0]
+
+    def compare(self, heard, reference):
+        """What hardware sent, and what software did, {port: [frame]}: both
+        must be the same."""
+        for port in sorted(set(heard) | set(reference)):
+            mine, theirs = (
+                collections.Counter(map(packets.comparable, one.get(port, ())))
+                for one in (heard, reference))
+            if mine != theirs:
                 raise AssertionError('%s: hardware sent\n%s\nsoftware\n%s' % (
-                    port, table({port: both[0].get(port, [])}),
-                    table({port: both[1].get(port, [])})))
-            for frame in both[0].get(port, []):
+                    port, table({port: heard.get(port, [])}),
+                    table({port: reference.get(port, [])})))
+            for frame in heard.get(port, []):
                 problem = packets.Tunnel(frame).problem
                 if problem:
                     raise AssertionError('bad %s:\n%s' % (
                         problem, packets.show(frame)))
-        return both[0]
 
     def collect(self, one, expected, seconds):
         """What comes out until it is as EXPECTED."""
@@ -104,9 +110,19 @@ class Pair:
     def in_nic(self, source, frames, expected, seconds=15):
         """Sends FRAMES until the NIC forwards them all and no PMD thread sees
         one.  EXPECTED is as above, or one port.  Returns what came out of
-        the model's host."""
-        if isinstance(expected, str):
-            expected = {expected: len(frames)}
+        the hardware."""
+        expected = counts(expected, frames)
+        heard = self.by_nic(source, frames, expected, seconds)
+        for frame in heard.get(next(iter(expected)), []):
+            tunnel = packets.Tunnel(frame)
+            if tunnel.found and (tunnel.checksum or tunnel.source_port
+                                 < self.first_source_port):
+                raise AssertionError('no NIC did this:\n'
+                                     + packets.show(frame))
+        return heard
+
+    def by_nic(self, source, frames, expected, seconds):
+        """What in_nic() does, but for headers."""
         end = time.monotonic() + seconds
         while True:
             before, polled = self.hardware.passed(), self.hardware.polled()
@@ -125,23 +141,20 @@ class Pair:
         if polled > missed:
             raise AssertionError('PMD threads saw %d packets, the model left '
                                  '%d to them' % (polled, missed))
-        for frame in heard.get(next(iter(expected)), []):
-            tunnel = packets.Tunnel(frame)
-            if tunnel.found and (tunnel.checksum
-                                 or tunnel.source_port < 0xc000):
-                raise AssertionError('no NIC did this:\n'
-                                     + packets.show(frame))
         return heard
 
     def in_software(self, source, frames, expected, reason=None, seconds=15):
         """FRAMES pass as without offload, and stay with the PMD threads, for
         REASON if given."""
-        if isinstance(expected, str):
-            expected = {expected: len(frames)}
+        expected = counts(expected, frames)
         self.exchange(source, frames, expected)
         if reason:
             host.until(lambda: 'reason %s\n%s' % (reason, self.explain()),
                        lambda: self.hardware.reasons().get(reason), seconds)
+        return self.by_threads(source, frames, expected)
+
+    def by_threads(self, source, frames, expected):
+        """Sends FRAMES, which the NIC must leave alone."""
         before = self.hardware.passed()
         heard = self.exchange(source, frames, expected)
         change = difference(before, self.hardware.passed())
@@ -178,6 +191,12 @@ class Pair:
                     if 'offloaded:yes' not in line]
         return '%s\n%s' % (self.hardware.appctl('encap/offload-show'),
                            '\n'.join(software))
+
+
+def counts(expected, frames):
+    """EXPECTED as {port: number}; one port stands for all FRAMES."""
+    return ({expected: len(frames)} if isinstance(expected, str)
+            else expected)
 
 
 def difference(before, after):

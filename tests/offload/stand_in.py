@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""usage: stand_in.py PATH
+"""usage: stand_in.py PATH TESTS ARGUMENT...
 
-tests/hw-qualify as on hardware, but veth pairs stand for the kernel's devices
-of a NIC, and the eSwitch model for what DPDK's driver does.  Run in a network
-namespace of its own; writes PATH.json, and to PATH.links what the devices
-were before and after."""
+tests/hw-qualify ARGUMENTs --output PATH as on hardware, but veth pairs stand
+for the kernel's devices of a NIC, and the eSwitch model for what DPDK's driver
+does.  Run in a network namespace of its own, where cable() has made those;
+TESTS of traffic are words of a list with commas.  Writes to PATH.links what
+the devices were before and after."""
 import json
 import os
 import sys
@@ -17,25 +18,40 @@ sys.path[:0] = [os.path.join(HERE, part)
 import bench                                                    # noqa: E402
 import host                                                     # noqa: E402
 import lab                                                      # noqa: E402
-import report as reports                                        # noqa: E402
 import setup as setups                                          # noqa: E402
 import shapes                                                   # noqa: E402
 import traffic                                                  # noqa: E402
 
+PCI = '0000:ff:1f.7'
+SCRIPT = os.path.join(HERE, '../hw-qualify')
 
-class Nic:
-    """An uplink p0, cabled to w0, and a representor r0 of VF v0."""
-    pci, representors, peer = '0000:ff:1f.7', ['vf0'], 'w0'
-    kept, vf_netdevs = ['p0', 'r0'], ['v0']
+
+def cable(net, away=None):
+    """Makes devices in namespace NET: an uplink p0, cabled to w0, which is in
+    namespace AWAY if given, and representors r0 and r1 of VFs v0 and v1."""
+    for ends, where in ((('p0', 'w0'), away or net), (('r0', 'v0'), net),
+                        (('r1', 'v1'), net)):
+        lab.run('ip', '-n', net, *'link add {} type veth peer name {} netns'
+                .format(*ends).split(), where)
+    lab.run('ip', '-n', net, *'link set r0 up'.split())
+
+
+class Nic(setups.Nic):
+    """With those devices."""
 
     def devargs(self, word=None):
-        """As of setup.Nic."""
-        return 'net_af_packet_%s,iface=%s' % (
-            ('nic1', 'p0') if word is None else ('vm1a', 'r0'))
+        port, device = ('nic1', 'p0') if word is None else (
+            'vm1%c' % (97 + int(word[2:])), 'r' + word[2:])
+        return 'net_af_packet_%s,iface=%s' % (port, device)
 
     def allow(self):
-        """As of setup.Nic, and what spares hugepages."""
+        """And what spares hugepages."""
         return self.pci + ' --no-huge --legacy-mem -m 256 --no-telemetry'
+
+    def find(self, machine):
+        numbers = [word[2:] for word in self.representors]
+        self.kept = ['p0'] + ['r' + number for number in numbers]
+        self.vf_netdevs = ['v' + number for number in numbers]
 
 
 class Bench(bench.HardwareBench):
@@ -43,44 +59,35 @@ class Bench(bench.HardwareBench):
     configuration = ''
 
     def start_vswitchd(self, **variables):
-        super().start_vswitchd(LD_PRELOAD=host.LIBRARY,
+        super().start_vswitchd(LD_PRELOAD=host.sanitizers() + host.LIBRARY,
                                ESWITCH_CONFIG=self.configuration)
 
 
-def links():
-    """What is restored of each link."""
-    return {link['ifname']: bench.devices.Devices.state(link) for link in
-            json.loads(lab.run('ip', '-j', '-d', 'link', 'show'))}
+def state():
+    """What must be restored: links, and rules of routing."""
+    links = json.loads(lab.run('ip', '-j', '-d', 'link', 'show'))
+    return ({link['ifname']: bench.devices.Devices.state(link)
+             for link in links}, lab.run('ip', 'rule'))
 
 
-def main(path):
+def main(path, tests, *arguments):
     """Two shapes' worth of rules, and some traffic."""
-    for ends in (('p0', 'w0'), ('r0', 'v0')):
-        lab.run(*'ip link add {} type veth peer name {}'.format(
-            *ends).split())
-    lab.run(*'ip link set w0 mtu 1501'.split())
-    lab.run(*'ip link set r0 up'.split())
     Bench.configuration = path + '.conf'
     with open(Bench.configuration, 'w') as stream:
         stream.write('eswitch nic1\nlog %s.log\n'
                      'uplink nic1 net_af_packet_nic1\n'
-                     'representor nic1 net_af_packet_vm1a vf=0\n' % path)
-    bench.HardwareBench = Bench
-    setup, report = setups.Setup([Nic()]), reports.Report()
-    before = links(), lab.run('ip', 'rule')
+                     'representor nic1 net_af_packet_vm1a vf=0\n'
+                     'representor nic1 net_af_packet_vm1b vf=1\n' % path)
+    bench.HardwareBench, setups.Nic = Bench, Nic
     shapes.TUNNELS = [('geneve', 6)]
-    shapes.run(setup, report)
-    traffic.TESTS = ('test_directions.Geneve4.test_egress',
-                     'test_directions.Vxlan6.test_ingress',
-                     'test_options.Options.test_zero')
-    traffic.run(setup, report)
-    for name, wrong in setup.restored.items():
-        report.check('restore', name, reports.FAILED if wrong
-                     else reports.OK, wrong or '')
-    report.write(path)
+    traffic.TESTS = tests.split(',')
+    sys.argv[1:] = [*arguments, '--output', path]
+    before = state()
+    status = host.load(SCRIPT).main()
     with open(path + '.links', 'w') as stream:
-        json.dump([before, (links(), lab.run('ip', 'rule'))], stream)
+        json.dump([before, state()], stream)
+    return status
 
 
 if __name__ == '__main__':
-    main(sys.argv[1])
+    sys.exit(main(*sys.argv[1:]))

@@ -14,9 +14,9 @@ import types
 import unittest
 
 import lab
+import stand_in
 
 WHY_NOT = lab.why_not()
-HERE = os.path.dirname(os.path.realpath(__file__))
 SCRIPT = os.path.join(lab.TOP, 'tests/hw-qualify')
 
 
@@ -184,10 +184,17 @@ class Qualify(unittest.TestCase):
     def test_hardware(self):
         """The way of real NICs, whose devices are borrowed."""
         inside = self.namespace()
+        stand_in.cable(inside[-1])
+        lab.run('ip', '-n', inside[-1], *'link set w0 mtu 1501'.split())
         with tempfile.TemporaryDirectory() as where:
             path = where + '/report'
-            subprocess.run((*inside, sys.executable,
-                            os.path.join(HERE, 'stand_in.py'), path),
+            subprocess.run((
+                *inside, sys.executable, stand_in.__file__, path,
+                'test_directions.Geneve4.test_egress,'
+                'test_directions.Vxlan6.test_ingress,'
+                'test_options.Options.test_zero',
+                '--nic', stand_in.PCI + ',vf=0,peer=w0',
+                '--phase', 'shapes', '--phase', 'traffic'),
                            check=True, timeout=300,
                            stdout=subprocess.DEVNULL)
             with open(path + '.json') as stream:

@@ -6,6 +6,7 @@ import errno
 import select
 import socket
 import struct
+import sys
 
 CLONE_NEWNET = 0x40000000
 # From linux/if_packet.h.
@@ -29,7 +30,11 @@ def setns(stream):
 
 @contextlib.contextmanager
 def namespace(name):
-    """This thread is in that network namespace for a while."""
+    """This thread is in that network namespace for a while; None is where it
+    is."""
+    if name is None:
+        yield
+        return
     with open('/proc/thread-self/ns/net', 'rb') as home, \
             open('/run/netns/' + name, 'rb') as away:
         setns(away)
@@ -63,14 +68,17 @@ class Wire:
         try:
             self.socket.send(frame)
         except OSError as error:
-            if error.errno not in (errno.ENETDOWN, errno.ENXIO):
+            if error.errno not in (errno.ENETDOWN, errno.ENXIO,
+                                   errno.ENOBUFS):
                 raise
-        self.socket.setblocking(False)
+        finally:
+            self.socket.setblocking(False)
 
-    def receive(self):
-        """The frames that have come out of the port since the last call."""
+    def receive(self, most=sys.maxsize):
+        """The frames that have come out of the port since the last call, MOST
+        of them at a time."""
         frames = []
-        while True:
+        while len(frames) < most:
             try:
                 frame, ancillary, _, address = self.socket.recvmsg(65535, 64)
             except BlockingIOError:
@@ -93,6 +101,7 @@ class Wire:
                         frame = (frame[:12] + struct.pack('!HH', tpid, tci)
                                  + frame[12:])
             frames.append(frame)
+        return frames
 
 
 def wait(wires, seconds):

@@ -9,6 +9,7 @@ import devices
 import host
 import lab
 import packets
+import remote
 import wire
 
 # Rules and tables of ours; what comes before is the machine's.
@@ -60,8 +61,10 @@ class Bench(host.Host):
         return heard
 
     def purge(self):
+        """Not of flows without tunnels, which others in the segment can make
+        at any time."""
         self.appctl('revalidator/purge')
-        host.until('nothing is offloaded', lambda: not self.inserted())
+        host.until('no tunnel in a NIC', lambda: not self.flows_in_nics())
 
     def set_offload(self, on):
         """Turns other_config:encap-offload on or off.  When off, waits until
@@ -152,6 +155,8 @@ class HardwareBench(Bench):
                 self.borrow_far(port, name, address=packets.WORKLOAD)
         if nic.peer:
             self.borrow_far('nic%d' % n, nic.peer, promisc='on')
+        if nic.responder:
+            self.far['nic%d' % n] = remote.Remote(*nic.responder)
 
     def borrow_far(self, port, name, **changes):
         """The device at the far end of PORT."""

@@ -3,7 +3,10 @@
 import re
 
 import bench
+import remote
 import representor
+import responder
+from report import FAILED, OK, SKIPPED
 
 PCI = re.compile(r'[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$')
 
@@ -33,14 +36,16 @@ def check_model(words):
 
 
 class Nic:
-    """A NIC: "PCI,WHAT[,WHAT...][,peer=DEVICE]", where WHAT is "vf=N" or
-    "representor=WORD".  Raises ValueError with one line if TEXT is something
-    else."""
+    """A NIC: "PCI,WHAT[,WHAT...][,peer=PEER]", where WHAT is "vf=N" or
+    "representor=WORD", and PEER a device of this machine or the address of a
+    responder.  Raises ValueError with one line if TEXT is something else."""
 
     def __init__(self, text):
         self.pci, *words = text.split(',')
         # The representors are in DPDK's words.
-        self.representors, self.peer = [], None
+        self.representors = []
+        # One of both, or none: a device, and (address, port).
+        self.peer = self.responder = None
         # To be found out: the kernel's devices that DPDK uses, and those of
         # the VFs or SFs, None where there is none.
         self.kept, self.vf_netdevs = [], []
@@ -53,12 +58,14 @@ class Nic:
                 self.representors.append('vf%d' % int(value))
             elif key == 'representor' and representor.parse(value):
                 self.representors.append(value)
-            elif key == 'peer' and value and not self.peer:
-                self.peer = value
+            elif (key == 'peer' and value
+                  and not (self.peer or self.responder)):
+                self.responder = responder.parse_address(value)
+                self.peer = None if self.responder else value
             else:
                 raise ValueError('%s: not vf=NUMBER, representor=WORD (one of '
-                                 'vf0, sf0, pf0vf0, c1pf0vf0) or peer=DEVICE'
-                                 % word)
+                                 'vf0, sf0, pf0vf0, c1pf0vf0) or peer=DEVICE '
+                                 'or ADDRESS' % word)
         known = set(map(representor.parse, self.representors))
         if not known or len(known) != len(self.representors):
             raise ValueError('%s: needs VFs, each once: vf=0' % text)
@@ -87,6 +94,21 @@ class Nic:
         self.vf_netdevs = [machine.netdev(self.pci, word)
                            for word in self.representors]
 
+    def check_peer(self):
+        """(status, detail).  A responder that does not answer is asked no
+        more."""
+        if self.peer:
+            return OK, '%s, of this machine' % self.peer
+        if not self.responder:
+            return SKIPPED, 'none is given: no traffic on the wire'
+        try:
+            end = remote.Remote(*self.responder)
+        except AssertionError as error:
+            self.responder = None
+            return FAILED, '%s: no traffic on the wire' % error
+        end.close()
+        return OK, 'responder at %s port %d' % self.responder
+
     def netdevs(self):
         """All network devices that are used."""
         return self.kept + [name for name in self.vf_netdevs + [self.peer]
@@ -112,7 +134,9 @@ class Setup:
         if self.model is not None:
             return True
         nic = self.nics[n - 1]
-        return all(nic.vf_netdevs[:self.vms]) if vf else bool(nic.peer)
+        if vf:
+            return all(nic.vf_netdevs[:self.vms])
+        return bool(nic.peer or nic.responder)
 
     def make(self, **how):
         """A running host."""
