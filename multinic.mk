@@ -192,6 +192,7 @@ tests_ovstest_SOURCES += \
 	tests/nic-rule-twin.h \
 	tests/test-nic-base-rule.c \
 	tests/test-nic-offload.c \
+	tests/test-nic-offload-port.c \
 	tests/test-nic-offload-worker.c \
 	tests/test-nic-rule.c \
 	tests/test-nic-rule-actions.c \

@@ -87,7 +87,8 @@ log_refusal(uint16_t port_id, const struct nic_rule *rule, int error,
 
 int
 nic_driver_create(uint16_t port_id, const struct nic_rule *rule,
-                  uint16_t out_port_id, struct rte_flow **flow)
+                  uint16_t out_port_id, struct rte_flow **flow,
+                  bool *of_action)
 {
     struct nic_rule_rte *rte = nic_rule_to_rte(rule, out_port_id);
     struct rte_flow_error rte_error = { .message = NULL };
@@ -98,6 +99,7 @@ nic_driver_create(uint16_t port_id, const struct nic_rule *rule,
                             &rte_error);
     if (!*flow) {
         error = last_error();
+        *of_action = rte_error.type == RTE_FLOW_ERROR_TYPE_ACTION;
         log_refusal(port_id, rule, error, rte_error.message);
     }
     free(rte);
@@ -146,24 +148,6 @@ nic_driver_query(uint16_t port_id, struct rte_flow *flow, uint64_t *packets,
     return 0;
 }
 
-static void (*reset_function)(uint16_t port_id);
-
-static int
-reset_callback(uint16_t port_id, enum rte_eth_event_type type OVS_UNUSED,
-               void *aux OVS_UNUSED, void *ret_param OVS_UNUSED)
-{
-    reset_function(port_id);
-    return 0;
-}
-
-void
-nic_driver_watch_resets(void (*reset)(uint16_t port_id))
-{
-    reset_function = reset;
-    rte_eth_dev_callback_register(RTE_ETH_ALL, RTE_ETH_EVENT_INTR_RESET,
-                                  reset_callback, NULL);
-}
-
 #else /* !DPDK_NETDEV */
 
 int
@@ -191,7 +175,8 @@ int
 nic_driver_create(uint16_t port_id OVS_UNUSED,
                   const struct nic_rule *rule OVS_UNUSED,
                   uint16_t out_port_id OVS_UNUSED,
-                  struct rte_flow **flow OVS_UNUSED)
+                  struct rte_flow **flow OVS_UNUSED,
+                  bool *of_action OVS_UNUSED)
 {
     return EOPNOTSUPP;
 }
@@ -209,11 +194,6 @@ nic_driver_query(uint16_t port_id OVS_UNUSED,
                  uint64_t *packets OVS_UNUSED, uint64_t *bytes OVS_UNUSED)
 {
     return EOPNOTSUPP;
-}
-
-void
-nic_driver_watch_resets(void (*reset)(uint16_t port_id) OVS_UNUSED)
-{
 }
 
 #endif /* !DPDK_NETDEV */

@@ -32,17 +32,14 @@ int nic_driver_get_traffic(uint16_t port_id, uint64_t *packets,
 
 /* Creates 'rule' on 'port_id', with output to 'out_port_id', which must be of
  * the same driver and domain: see nic_rule_to_rte().  Refusals are logged, at
- * a limited rate. */
+ * a limited rate; '*of_action' says if the driver refused an action. */
 int nic_driver_create(uint16_t port_id, const struct nic_rule *rule,
-                      uint16_t out_port_id, struct rte_flow **);
+                      uint16_t out_port_id, struct rte_flow **,
+                      bool *of_action);
 int nic_driver_destroy(uint16_t port_id, struct rte_flow *);
 
 /* Stores what the rule has counted since it was created. */
 int nic_driver_query(uint16_t port_id, struct rte_flow *, uint64_t *packets,
                      uint64_t *bytes);
-
-/* Has 'reset' called when a port is to be reset, so that its rules are gone.
- * 'reset' runs in a thread of DPDK, which waits for it. */
-void nic_driver_watch_resets(void (*reset)(uint16_t port_id));
 
 #endif /* nic-driver.h */

@@ -29,6 +29,13 @@ struct nic_traffic {
     uint64_t packets, bytes;
 };
 
+/* Room for more of something. */
+struct nic_room {
+    bool full;                  /* The NIC said so, and nothing went since: */
+    long long int since;        /* When it last said so. */
+    bool accepts;               /* It took something since. */
+};
+
 struct nic_eswitch {
     /* Constant. */
     struct nic_eswitch *next;   /* The one that was met before this one. */
@@ -44,9 +51,9 @@ struct nic_eswitch {
     struct nic_traffic encap OVS_GUARDED;       /* Done by the NIC, all */
     struct nic_traffic decap OVS_GUARDED;       /* rules that ever were. */
     uint64_t n_refused[NIC_N_REFUSALS] OVS_GUARDED;     /* Requests. */
-    bool full OVS_GUARDED;      /* The NIC said so, and no rule went since. */
-    bool accepts OVS_GUARDED;   /* If 'full': it took another rule since. */
-    long long int full_until OVS_GUARDED;       /* Not to be asked before. */
+    struct nic_room for_rules OVS_GUARDED;
+    struct nic_room for_contexts OVS_GUARDED;
+    size_t longest_header OVS_GUARDED;  /* That the NIC ever took, bytes. */
 };
 
 /* The eSwitch that ports of 'driver' and switch_info.domain_id 'domain' belong
@@ -58,8 +65,9 @@ struct nic_eswitch *nic_eswitch_last(void);
 
 /* Account for 'rule', which the caller is going to ask the NIC for.  Returns
  * NIC_OFFLOADABLE and in '*context' what nic_eswitch_unuse() needs, or why
- * there is no use in asking, with nothing taken.  NIC_TABLE_FULL is returned
- * for 'NIC_FULL_MS' after nic_eswitch_set_full(). */
+ * there is no use in asking, with nothing taken.  For 'NIC_FULL_MS' after
+ * nic_eswitch_set_full() that is NIC_TABLE_FULL, or NIC_CONTEXTS_FULL for
+ * headers that the NIC has not. */
 enum nic_refusal nic_eswitch_use(struct nic_eswitch *, const struct nic_rule *,
                                  struct nic_context **context);
 
@@ -69,8 +77,22 @@ enum nic_refusal nic_eswitch_use(struct nic_eswitch *, const struct nic_rule *,
 bool nic_eswitch_unuse(struct nic_eswitch *, struct nic_context *,
                        bool option, bool gone);
 
-/* The NIC took a rule, that matches an 'option' or not. */
-void nic_eswitch_accept(struct nic_eswitch *, bool option);
+/* The NIC took 'rule', which has 'context'. */
+void nic_eswitch_accept(struct nic_eswitch *, const struct nic_rule *rule,
+                        struct nic_context *context);
+
+/* The NIC did not take 'rule', which has 'context': with 'error', a positive
+ * errno value, 'of_action' or of something else.  Returns what that means, and
+ * remembers it. */
+enum nic_refusal nic_eswitch_judge(struct nic_eswitch *,
+                                   const struct nic_rule *rule,
+                                   const struct nic_context *context,
+                                   int error, bool of_action);
+
+/* Gives the header of 'rule', with NIC_ACTION_ENCAP, another UDP source port,
+ * such that the NIC has it already; or returns false, with 'rule' as it
+ * was. */
+bool nic_eswitch_share_header(struct nic_eswitch *, struct nic_rule *rule);
 
 /* True if the NIC ever took a rule that matches an option: firmware can. */
 bool nic_eswitch_knows_options(struct nic_eswitch *);
@@ -78,10 +100,13 @@ bool nic_eswitch_knows_options(struct nic_eswitch *);
 /* How often there was room again on any eSwitch that had none. */
 uint64_t nic_eswitch_rooms(void);
 
-/* The NIC said that it has no room; was that the last that was heard of it? */
+/* The NIC said 'why': NIC_TABLE_FULL or NIC_CONTEXTS_FULL.  Was that the last
+ * that was heard of such room, and not long ago?  (A flow that waits for room
+ * asks more often than that.) */
 #define NIC_FULL_MS 1000
-void nic_eswitch_set_full(struct nic_eswitch *);
-bool nic_eswitch_is_full(struct nic_eswitch *);
+#define NIC_FULL_KNOWN_MS 60000
+void nic_eswitch_set_full(struct nic_eswitch *, enum nic_refusal why);
+bool nic_eswitch_is_full(struct nic_eswitch *, enum nic_refusal why);
 
 void nic_eswitch_count_refusal(struct nic_eswitch *, enum nic_refusal);
 void nic_eswitch_count_traffic(struct nic_eswitch *, bool decap,

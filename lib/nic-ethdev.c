@@ -4,7 +4,6 @@
 
 #include "nic-ethdev.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +22,7 @@
 
 VLOG_DEFINE_THIS_MODULE(nic_ethdev);
 
+COVERAGE_DEFINE(nic_header_shared);
 COVERAGE_DEFINE(nic_rule_created);
 COVERAGE_DEFINE(nic_rule_destroyed);
 COVERAGE_DEFINE(nic_rule_failed);
@@ -46,10 +46,8 @@ static struct hmap ethdevs OVS_GUARDED_BY(nic_ethdev_rwlock)
 
 /* Ports. */
 
-/* After a reset the driver has no rules any more (rte_ethdev.h), and it may
- * crash when asked about one.  Returns when nobody asks. */
-static void
-forget_rules(uint16_t port_id)
+void
+nic_ethdev_lose_rules(uint16_t port_id)
 {
     struct nic_ethdev *ethdev;
 
@@ -83,14 +81,9 @@ get_facts(struct nic_ethdev *ethdev, const struct nic_driver_info *info)
 void
 nic_ethdev_add(const struct netdev *netdev, int port_id)
 {
-    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
     struct nic_driver_info info;
     struct nic_ethdev *ethdev;
 
-    if (ovsthread_once_start(&once)) {
-        nic_driver_watch_resets(forget_rules);
-        ovsthread_once_done(&once);
-    }
     if (nic_driver_get_info(port_id, &info)) {
         return;
     }
@@ -309,30 +302,44 @@ nic_ethdev_is_unused(const struct nic_handle *handle)
 
 /* Rules. */
 
-/* True if the firmware may have no matcher for 'rule', which mlx5 tells as
- * ENOMEM: however much room there is then, this rule does not fit. */
-static bool
-may_lack_matcher(struct nic_eswitch *eswitch, const struct nic_rule *rule)
-{
-    return (nic_rule_matches_icmp_fields(rule)
-            || (rule->match.option.length
-                && !nic_eswitch_knows_options(eswitch)));
-}
-
+/* Asks the NIC of 'ethdev' for 'rule'. */
 static enum nic_refusal
-refusal_of_error(struct nic_eswitch *eswitch, const struct nic_rule *rule,
-                 int error)
+try_create(struct nic_ethdev *ethdev, struct nic_ethdev *target,
+           const struct nic_rule *rule, struct nic_handle *handle, bool *news)
 {
-    switch (error) {
-    case ENOMEM:
-    case ENOSPC:
-        return (may_lack_matcher(eswitch, rule)
-                ? NIC_NIC_REFUSED : NIC_TABLE_FULL);
-    case ENODEV:
-        return NIC_PORT_STOPPED;
-    default:
-        return NIC_NIC_REFUSED;
+    struct nic_eswitch *eswitch = ethdev->eswitch;
+    bool option = rule->match.option.length > 0;
+    struct nic_context *context;
+    enum nic_refusal refusal;
+    struct rte_flow *flow;
+    bool of_action = false;
+    int error;
+
+    refusal = nic_eswitch_use(eswitch, rule, &context);
+    if (refusal != NIC_OFFLOADABLE) {
+        return refusal;
     }
+
+    error = nic_driver_create(ethdev->port_id, rule,
+                              target ? target->port_id : 0, &flow,
+                              &of_action);
+    if (error) {
+        COVERAGE_INC(nic_rule_failed);
+        refusal = nic_eswitch_judge(eswitch, rule, context, error, of_action);
+        nic_eswitch_unuse(eswitch, context, option, false);
+        return refusal;
+    }
+    *handle = (struct nic_handle) {
+        .ethdev = ethdev,
+        .target = target,
+        .flow = flow,
+        .context = context,
+        .option = option,
+    };
+    enter_gate(handle, rule, news);
+    nic_eswitch_accept(eswitch, rule, context);
+    COVERAGE_INC(nic_rule_created);
+    return NIC_OFFLOADABLE;
 }
 
 enum nic_refusal
@@ -341,9 +348,8 @@ nic_ethdev_create(struct nic_ethdev *ethdev, struct nic_ethdev *target,
                   bool *news)
 {
     struct nic_eswitch *eswitch = ethdev->eswitch;
-    struct nic_context *context;
+    struct nic_rule like = *rule;
     enum nic_refusal refusal;
-    int error;
 
     if (!eswitch) {
         return NIC_FOREIGN_DRIVER;
@@ -354,34 +360,15 @@ nic_ethdev_create(struct nic_ethdev *ethdev, struct nic_ethdev *target,
     if (ethdev->gone || (target && target->gone)) {
         return NIC_PORT_STOPPED;
     }
-    refusal = nic_eswitch_use(eswitch, rule, &context);
-    if (refusal == NIC_OFFLOADABLE) {
-        bool option = rule->match.option.length > 0;
-        struct rte_flow *flow;
-
-        error = nic_driver_create(ethdev->port_id, rule,
-                                  target ? target->port_id : 0, &flow);
-        if (!error) {
-            *handle = (struct nic_handle) {
-                .ethdev = ethdev,
-                .target = target,
-                .flow = flow,
-                .context = context,
-                .option = option,
-            };
-            enter_gate(handle, rule, news);
-            nic_eswitch_accept(eswitch, option);
-            COVERAGE_INC(nic_rule_created);
-            return NIC_OFFLOADABLE;
-        }
-        COVERAGE_INC(nic_rule_failed);
-        nic_eswitch_unuse(eswitch, context, option, false);
-        refusal = refusal_of_error(eswitch, rule, error);
-        if (refusal == NIC_TABLE_FULL) {
-            nic_eswitch_set_full(eswitch);
-        }
+    refusal = try_create(ethdev, target, rule, handle, news);
+    if (refusal == NIC_CONTEXTS_FULL
+        && nic_eswitch_share_header(eswitch, &like)) {
+        COVERAGE_INC(nic_header_shared);
+        refusal = try_create(ethdev, target, &like, handle, news);
     }
-    nic_eswitch_count_refusal(eswitch, refusal);
+    if (refusal != NIC_OFFLOADABLE) {
+        nic_eswitch_count_refusal(eswitch, refusal);
+    }
     return refusal;
 }
 

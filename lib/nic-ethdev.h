@@ -81,6 +81,13 @@ struct nic_handle {
     uint64_t last_packets, last_bytes;  /* Its counters when last read. */
 };
 
+/* DPDK's port 'port_id' is to be reset, after which the driver has no rules
+ * any more (rte_ethdev.h); it may crash when asked about one.  Returns when
+ * nobody asks.  To be called before anybody else is told: if the base was
+ * through with the reset by then, the port would be without rules for ever. */
+void nic_ethdev_lose_rules(uint16_t port_id)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
+
 /* Lets 'netdev', DPDK's Ethernet port 'port_id', have rules; or no more: the
  * caller has removed those on it and to it. */
 void nic_ethdev_add(const struct netdev *netdev, int port_id)

@@ -65,9 +65,14 @@ check_state(const struct nic_ethdev *ethdev, struct ds *reason)
         return refuse(NIC_PORT_STOPPED, ethdev->name, "is to be reset",
                       reason);
     }
-    if (nic_eswitch_is_full(ethdev->eswitch)) {
+    if (nic_eswitch_is_full(ethdev->eswitch, NIC_TABLE_FULL)) {
         return refuse(NIC_TABLE_FULL, ethdev->name,
                       "has no room for more rules", reason);
+    }
+    if (nic_eswitch_is_full(ethdev->eswitch, NIC_CONTEXTS_FULL)) {
+        return refuse(NIC_CONTEXTS_FULL, ethdev->name,
+                      "has room for no outer header but those that it has",
+                      reason);
     }
     return true;
 }

@@ -176,7 +176,8 @@ install(struct nic_offload *offload, const struct nic_rule *rule,
 bool
 nic_offload_can_pass(enum nic_refusal why)
 {
-    return (why == NIC_TABLE_FULL || why == NIC_MTU || why == NIC_NIC_REFUSED
+    return (why == NIC_TABLE_FULL || why == NIC_CONTEXTS_FULL
+            || why == NIC_MTU || why == NIC_NIC_REFUSED
             || why == NIC_PORT_STOPPED || why == NIC_SECOND_OPTION_TUPLE);
 }
 

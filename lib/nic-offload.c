@@ -173,6 +173,10 @@ update(struct nic_offload *offload, bool replace)
     ovs_rwlock_rdlock(&nic_ethdev_rwlock);
     ovs_mutex_lock(&offload->mutex);
     if (!offload->dead) {
+        if (outcome.why == NIC_OFFLOADABLE && !offload->n_handles) {
+            /* A port has gone in between, and the rules with it. */
+            outcome.why = NIC_PORT_STOPPED;
+        }
         nic_offload_settle(offload, outcome.why, time_msec());
         ovs_mutex_lock(&offload->last_mutex);
         set_state(offload, outcome.why, outcome.detail);

@@ -58,12 +58,23 @@ find_outer(const struct nic_rule *rule, struct outer *outer)
             && header[outer->l3 + (outer->ipv6 ? 6 : 9)] == IPPROTO_UDP);
 }
 
-static ovs_be16
-source_port(const struct nic_rule *rule)
+static void
+put_source_port(struct nic_rule *rule, const struct outer *outer,
+                unsigned int number)
 {
-    uint32_t hash = hash_bytes(&rule->match, sizeof rule->match, 0);
+    ovs_be16 port = htons(NIC_SOURCE_PORT_MIN + number);
 
-    return htons(NIC_SOURCE_PORT_MIN + hash % NIC_SOURCE_PORTS);
+    memcpy(&rule->header[outer->l4], &port, sizeof port);
+}
+
+void
+nic_rule_set_source_port(struct nic_rule *rule, unsigned int number)
+{
+    struct outer outer;
+
+    if (find_outer(rule, &outer)) {
+        put_source_port(rule, &outer, number);
+    }
 }
 
 static void
@@ -78,8 +89,8 @@ clear(struct nic_rule *rule, size_t offset, size_t n)
 static bool
 finish_header(struct nic_rule *rule)
 {
+    uint32_t hash = hash_bytes(&rule->match, sizeof rule->match, 0);
     struct outer outer;
-    ovs_be16 port;
 
     if (!find_outer(rule, &outer)) {
         return nic_rule_refuse(rule, NIC_UNSUPPORTED_ACTION, "tnl_push");
@@ -91,8 +102,7 @@ finish_header(struct nic_rule *rule)
         clear(rule, outer.l3 + 10, 2);      /* Checksum. */
     }
     clear(rule, outer.l4 + 4, 4);           /* Length, checksum. */
-    port = source_port(rule);
-    memcpy(&rule->header[outer.l4], &port, sizeof port);
+    put_source_port(rule, &outer, hash % NIC_SOURCE_PORTS);
     return true;
 }
 

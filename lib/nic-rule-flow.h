@@ -83,6 +83,11 @@ struct nic_flow {
  * NIC_NOT_TUNNEL means that the base's own offload may try. */
 void nic_rule_from_flow(const struct nic_flow *flow, struct nic_rule *rule);
 
+/* Makes the UDP source port of the header that 'rule', one with
+ * NIC_ACTION_ENCAP, puts before packets the one of this 'number', less than
+ * NIC_SOURCE_PORTS. */
+void nic_rule_set_source_port(struct nic_rule *rule, unsigned int number);
+
 /* True if a tunnel is entered or left by 'actions' (a flow of a tunnel port
  * has left one before). */
 bool nic_rule_has_tunnel_action(const struct nlattr *actions,

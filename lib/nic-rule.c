@@ -124,6 +124,7 @@ nic_refusal_to_string(enum nic_refusal refusal)
     case NIC_OUTER_IN_SOFTWARE: return "outer-in-software";
     case NIC_SECOND_OPTION_TUPLE: return "second-option-tuple";
     case NIC_TABLE_FULL: return "table-full";
+    case NIC_CONTEXTS_FULL: return "encap-contexts-full";
     case NIC_MTU: return "mtu";
     case NIC_PORT_STOPPED: return "port-stopped";
     case NIC_NIC_REFUSED: return "nic-refused";

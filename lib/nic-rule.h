@@ -57,6 +57,7 @@ enum nic_refusal {
     NIC_SECOND_OPTION_TUPLE,    /* The NIC matches another class, type and
                                  * length already. */
     NIC_TABLE_FULL,
+    NIC_CONTEXTS_FULL,          /* No room for another header. */
     NIC_MTU,
     NIC_PORT_STOPPED,
     NIC_NIC_REFUSED,            /* For a reason of its own. */

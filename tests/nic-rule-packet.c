@@ -54,6 +54,15 @@ set16(struct packet *p, size_t offset, unsigned int x)
     p->data[offset + 1] = x;
 }
 
+/* The bits 'mask' of 'n' bytes at 'offset' say where something is. */
+static void
+fix(struct packet *p, size_t offset, size_t n, unsigned int mask)
+{
+    for (size_t i = 0; i < n; i++) {
+        p->fixed[offset + i] |= mask;
+    }
+}
+
 /* Returns the EtherType. */
 static unsigned int
 put_ethernet(struct packet *p, const struct level_seed *seed, bool tunnel)
@@ -85,6 +94,7 @@ put_l4(struct packet *p, const struct level_seed *seed, unsigned int proto)
         put16(p, seed->l4_dst % 3);
         put32(p, 0);
         put32(p, 0);
+        fix(p, p->n, 1, 0xf0);
         put8(p, 0x50 | PICK(seed->l4_flags, 0, 0, 0, 1));
         put8(p, PICK(seed->l4_flags, 2, 0x12, 0x10));
         put16(p, 100);
@@ -126,6 +136,17 @@ put_l4(struct packet *p, const struct level_seed *seed, unsigned int proto)
     put32(p, 0xdeadbeef);
 }
 
+static void
+put_checksum(struct packet *p, size_t l3)
+{
+    size_t length = (p->data[l3] & 0xf) * 4;
+    ovs_be16 sum;
+
+    set16(p, l3 + 10, 0);
+    sum = csum(&p->data[l3], length);
+    memcpy(&p->data[l3 + 10], &sum, sizeof sum);
+}
+
 /* Fills in what depends on what follows. */
 static void
 finish_ip(struct packet *p, size_t l3, bool ipv6)
@@ -133,13 +154,10 @@ finish_ip(struct packet *p, size_t l3, bool ipv6)
     if (ipv6) {
         set16(p, l3 + 4, p->n - l3 - 40);
     } else {
-        size_t length = (p->data[l3] & 0xf) * 4;
-        ovs_be16 sum;
-
         set16(p, l3 + 2, p->n - l3);
-        set16(p, l3 + 10, 0);
-        sum = csum(&p->data[l3], length);
-        memcpy(&p->data[l3 + 10], &sum, sizeof sum);
+        put_checksum(p, l3);
+        fix(p, l3 + 10, 2, 0xff);
+        p->ipv4[p->n_ipv4++] = l3;
     }
 }
 
@@ -149,6 +167,8 @@ put_ipv4(struct packet *p, const struct level_seed *seed, unsigned int proto,
 {
     bool options = !tunnel && PICK(seed->options, 0, 0, 0, 1);
 
+    fix(p, p->n, 1, 0xff);
+    fix(p, p->n + 2, 2, 0xff);
     put8(p, options ? 0x46 : 0x45);
     put8(p, PICK(seed->tos, 0, 1, 0xb8, 0xbb));
     put16(p, 0);
@@ -174,6 +194,10 @@ put_ipv6(struct packet *p, const struct level_seed *seed, unsigned int proto,
                               : PICK(seed->options, 255, 255, 255, 0, 60, 44,
                                      44));
 
+    fix(p, p->n, 1, 0xf0);
+    fix(p, p->n + 4, 2, 0xff);
+    /* Not one that is an extension's by then. */
+    fix(p, p->n + 6, 1, extension == 255 && proto != 47 ? 0 : 0xff);
     put32(p, 0x60000000 | PICK(seed->tos, 0, 1, 0xb8, 0xbb) << 20
              | PICK(seed->label, 0, 1, 0xf000f));
     put16(p, 0);
@@ -187,6 +211,9 @@ put_ipv6(struct packet *p, const struct level_seed *seed, unsigned int proto,
     put32(p, 0);
     put32(p, 0);
     put32(p, seed->ip_dst % 3);
+    if (extension != 255) {
+        fix(p, p->n, 2, 0xff);
+    }
     if (extension == 44) {
         put16(p, proto << 8);
         put16(p, PICK(seed->fragment, 0, 1, 0x10, 0x11)); /* 0: atomic. */
@@ -236,6 +263,7 @@ put_option(struct packet *p, const uint8_t *seed, unsigned int words)
 {
     put16(p, PICK(seed[0], 0x102, 0x102, 0x103));
     put8(p, PICK(seed[1], 0x80, 0x80, 0x81));
+    fix(p, p->n, 1, 0xff);
     put8(p, words);
     for (unsigned int i = 0; i < words; i++) {
         put32(p, PICK(seed[2 + i], 0x10002, 0x10003, 0x80010002, 0));
@@ -247,6 +275,7 @@ put_geneve(struct packet *p, const struct packet_seed *seed)
 {
     size_t start = p->n;
 
+    fix(p, start, 1, 0xff);
     put8(p, 0);
     put8(p, PICK(seed->geneve_flags, 0x40, 0, 0x80));
     put16(p, 0x6558);
@@ -296,14 +325,27 @@ packet_build(struct packet *p, const uint8_t bytes[PACKET_SEED_LEN],
     } else {
         put16(p, PICK(seed.outer.udp_dst, 4789, 4789, 4789, 4789, 4790));
     }
+    fix(p, p->n, 4, 0xff);
     put32(p, 0);
     if (tunnel == NIC_TUNNEL_GENEVE) {
         put_geneve(p, &seed);
     } else {
+        /* Software drops what is reserved, NICs cannot match it. */
+        fix(p, p->n, 4, 0xff);
+        fix(p, p->n + 7, 1, 0xff);
         put32(p, 0x08000000);
         put32(p, seed.vni % 3 << 8);
     }
     put_plain(p, &seed.inner);
     set16(p, l4 + 4, p->n - l4);
     finish_ip(p, l3, ipv6);
+}
+
+void
+packet_flip(struct packet *p, size_t byte, unsigned int bit)
+{
+    p->data[byte] ^= (1 << bit) & ~p->fixed[byte];
+    for (size_t i = 0; i < p->n_ipv4; i++) {
+        put_checksum(p, p->ipv4[i]);
+    }
 }

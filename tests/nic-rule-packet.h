@@ -20,11 +20,20 @@
 struct packet {
     uint8_t data[PACKET_MAX];
     size_t n;
+
+    /* For packet_flip(). */
+    uint8_t fixed[PACKET_MAX];  /* Bits that must not change. */
+    size_t ipv4[2], n_ipv4;     /* Offsets of headers. */
 };
 
 /* Without tunnel: any packet.  With: one that the tunnel carries, below outer
  * headers. */
 void packet_build(struct packet *, const uint8_t seed[PACKET_SEED_LEN],
                   enum nic_tunnel);
+
+/* Makes the other of a 'bit', 0 to 7, of 'byte', and checksums of IPv4 right;
+ * or does nothing if what follows would not be where headers say, or a
+ * tunnel's checksum wrong: NICs may do with that what they want. */
+void packet_flip(struct packet *, size_t byte, unsigned int bit);
 
 #endif /* nic-rule-packet.h */

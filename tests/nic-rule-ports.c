@@ -8,6 +8,7 @@
 
 #ifdef DPDK_NETDEV
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,7 @@ start(const char *kind, int i)
     uint16_t id;
 
     memset(&conf, 0, sizeof conf);
+    conf.rxmode.mtu = kind[0] == 'u' ? 9000 : 1500;     /* For headers. */
     snprintf(name, sizeof name, "net_ring_%s%d", kind, i);
     if (rte_eth_dev_get_port_by_name(name, &id)
         || rte_eth_dev_configure(id, 1, 1, &conf)
@@ -105,6 +107,21 @@ void
 nic_ports_restart(uint16_t port)
 {
     ovs_assert(!rte_eth_dev_start(port));
+}
+
+void
+nic_ports_control(const char *command)
+{
+    char *(*control)(const char *);
+    char *answer;
+
+    *(void **) &control = dlsym(RTLD_DEFAULT, "eswitch_control");
+    ovs_assert(control);
+    answer = control(command);
+    if (strcmp(answer, "ok\n")) {
+        route_test_fail("%s: %s", command, answer);
+    }
+    free(answer);
 }
 
 struct rte_flow *

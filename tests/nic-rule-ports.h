@@ -35,6 +35,9 @@ void nic_ports_start(const char *directory);
 void nic_ports_stop(uint16_t port);
 void nic_ports_restart(uint16_t port);
 
+/* Gives the model a command of its control socket. */
+void nic_ports_control(const char *command);
+
 /* Asks 'port' for a transfer rule.  Returns NULL on failure, with the reason
  * in '*error'. */
 struct rte_flow *nic_ports_create(uint16_t port, const struct rte_flow_attr *,

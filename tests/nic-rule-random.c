@@ -88,7 +88,7 @@ random_wildcards(const struct flow *flow, struct flow *m)
     MASK(in_port, 16, 0);
     MASK(recirc_id, 16, 0);
     MASK(packet_type, 16, 0);
-    MASK(dl_type, 15, 0);
+    MASK(dl_type, 14, 1);
     MASK(dl_dst, 4, 1);
     MASK(dl_src, 2, 1);
     if (random_range(16)) {
@@ -103,7 +103,7 @@ random_wildcards(const struct flow *flow, struct flow *m)
         m->nw_frag = random_range(8) ? FLOW_NW_FRAG_MASK : random_range(4);
         MASK(nw_tos, 3, 2);
         MASK(nw_ttl, 3, 1);
-        MASK(nw_proto, 8, 0);
+        MASK(nw_proto, 8, 1);
         MASK(tp_src, 2, 1);
         MASK(tp_dst, 3, 1);
     }
@@ -119,12 +119,26 @@ random_wildcards(const struct flow *flow, struct flow *m)
     if (flow->nw_proto == IPPROTO_TCP) {
         m->tcp_flags = (random_range(4) ? 0
                         : htons(random_range(4) ? 0xff : 0xfff));
+        if (random_range(8) == 0) {
+            m->tcp_flags = htons(random_range(0x1000));
+        }
+    }
+    if (flow->dl_type == htons(ETH_TYPE_ARP) && random_range(4) == 0) {
+        MASK(nw_proto, 4, 1);
+        MASK(nw_src, 2, 2);
+        MASK(nw_dst, 2, 2);
+        MASK(arp_sha, 2, 1);
+        MASK(arp_tha, 2, 1);
     }
     if (random_range(16) == 0) {
-        MASK(nd_target, 4, 0);
+        MASK(nd_target, 4, 1);
         MASK(arp_sha, 4, 0);
-        MASK(ct_state, 8, 0);
-        MASK(pkt_mark, 8, 0);
+        MASK(arp_tha, 4, 0);
+        MASK(ct_state, 4, 2);
+        MASK(ct_zone, 2, 1);
+        MASK(ct_mark, 2, 1);
+        MASK(ct_label, 2, 1);
+        MASK(pkt_mark, 4, 1);
     }
 }
 

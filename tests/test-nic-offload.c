@@ -12,6 +12,7 @@
 
 #undef NDEBUG
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -247,6 +248,16 @@ try(struct nic_eswitch *eswitch, struct nic_context **context)
 }
 
 static void
+accepted(struct nic_eswitch *eswitch, int header, int tuple,
+         struct nic_context *context)
+{
+    struct nic_rule rule;
+
+    make_rule(&rule, header, tuple);
+    nic_eswitch_accept(eswitch, &rule, context);
+}
+
+static void
 check_full_periods(const char *path)
 {
     struct nic_eswitch *eswitch = nic_eswitch_get("mlx5_pci", 7);
@@ -254,13 +265,12 @@ check_full_periods(const char *path)
     struct nic_context *first, *second, *ignored;
     uint64_t rooms;
 
-    command(path, "time/stop", NULL);
     ovs_assert(try(eswitch, &first) == NIC_OFFLOADABLE);
     ovs_assert(try(eswitch, &second) == NIC_OFFLOADABLE);
     ovs_assert(first == second);
 
     /* It ends by time. */
-    nic_eswitch_set_full(eswitch);
+    nic_eswitch_set_full(eswitch, NIC_TABLE_FULL);
     ovs_assert(try(eswitch, &ignored) == NIC_TABLE_FULL && !ignored);
     ovs_assert(try(other, &ignored) == NIC_OFFLOADABLE);
     command(path, "time/warp", "999");
@@ -270,7 +280,7 @@ check_full_periods(const char *path)
 
     /* Or when a rule goes, but not when one is refused. */
     rooms = nic_eswitch_rooms();
-    nic_eswitch_set_full(eswitch);
+    nic_eswitch_set_full(eswitch, NIC_TABLE_FULL);
     ovs_assert(try(eswitch, &ignored) == NIC_TABLE_FULL);
     ovs_assert(!nic_eswitch_unuse(eswitch, second, true, false));
     ovs_assert(try(eswitch, &ignored) == NIC_TABLE_FULL);
@@ -282,25 +292,26 @@ check_full_periods(const char *path)
     /* There is news once, and also if the time was over before. */
     ovs_assert(!nic_eswitch_unuse(eswitch, first, true, true));
     ovs_assert(nic_eswitch_rooms() == rooms + 1);
-    nic_eswitch_set_full(eswitch);
+    nic_eswitch_set_full(eswitch, NIC_TABLE_FULL);
     command(path, "time/warp", "1000");
     ovs_assert(try(eswitch, &first) == NIC_OFFLOADABLE);
     ovs_assert(!nic_eswitch_unuse(eswitch, first, true, true));
     ovs_assert(nic_eswitch_rooms() == rooms + 2);
 
     /* One that is taken says that the NIC has room for it, no more. */
-    ovs_assert(!nic_eswitch_is_full(eswitch));
-    nic_eswitch_set_full(eswitch);
-    ovs_assert(nic_eswitch_is_full(eswitch));
-    ovs_assert(!nic_eswitch_is_full(other));
+    ovs_assert(!nic_eswitch_is_full(eswitch, NIC_TABLE_FULL));
+    nic_eswitch_set_full(eswitch, NIC_TABLE_FULL);
+    ovs_assert(nic_eswitch_is_full(eswitch, NIC_TABLE_FULL));
+    ovs_assert(!nic_eswitch_is_full(eswitch, NIC_CONTEXTS_FULL));
+    ovs_assert(!nic_eswitch_is_full(other, NIC_TABLE_FULL));
     ovs_assert(!nic_eswitch_knows_options(eswitch));
-    nic_eswitch_accept(eswitch, true);
-    ovs_assert(!nic_eswitch_is_full(eswitch));
+    accepted(eswitch, -1, 0, NULL);
+    ovs_assert(!nic_eswitch_is_full(eswitch, NIC_TABLE_FULL));
     ovs_assert(try(eswitch, &ignored) == NIC_TABLE_FULL);
-    nic_eswitch_accept(eswitch, false);
+    accepted(eswitch, -1, -1, NULL);
     ovs_assert(nic_eswitch_rooms() == rooms + 2);
-    nic_eswitch_set_full(eswitch);
-    ovs_assert(nic_eswitch_is_full(eswitch));
+    nic_eswitch_set_full(eswitch, NIC_TABLE_FULL);
+    ovs_assert(nic_eswitch_is_full(eswitch, NIC_TABLE_FULL));
     command(path, "time/warp", "1000");
     ovs_assert(nic_eswitch_knows_options(eswitch));
     ovs_assert(!nic_eswitch_knows_options(other));
@@ -310,6 +321,89 @@ check_full_periods(const char *path)
     ovs_assert(eswitch->n_rules == 1 && eswitch->n_option_rules == 1);
     ovs_assert(hmap_count(&eswitch->contexts) == 1);
     ovs_mutex_unlock(&eswitch->mutex);
+
+    /* After a time in which nobody asked, nobody knows. */
+    nic_eswitch_set_full(eswitch, NIC_TABLE_FULL);
+    command(path, "time/warp", "59999");
+    ovs_assert(nic_eswitch_is_full(eswitch, NIC_TABLE_FULL));
+    command(path, "time/warp", "1");
+    ovs_assert(!nic_eswitch_is_full(eswitch, NIC_TABLE_FULL));
+}
+
+/* Headers, in an eSwitch of their own: 0 and 2 are as long as each other, 1 is
+ * shorter than both. */
+
+static enum nic_refusal
+use_header(struct nic_eswitch *eswitch, int header,
+           struct nic_context **context)
+{
+    struct nic_rule rule;
+
+    make_rule(&rule, header, -1);
+    return nic_eswitch_use(eswitch, &rule, context);
+}
+
+static enum nic_refusal
+judge(struct nic_eswitch *eswitch, int header, struct nic_context *context,
+      int error, bool of_action)
+{
+    struct nic_rule rule;
+
+    make_rule(&rule, header, -1);
+    return nic_eswitch_judge(eswitch, &rule, context, error, of_action);
+}
+
+static void
+check_full_of_headers(const char *path)
+{
+    struct nic_eswitch *eswitch = nic_eswitch_get("mlx5_pci", 9);
+    struct nic_context *shorter, *longer, *new, *ignored;
+    uint64_t rooms = nic_eswitch_rooms();
+
+    /* The first one may be refused for any reason, and so may one that is
+     * longer than all that were taken. */
+    ovs_assert(use_header(eswitch, 1, &shorter) == NIC_OFFLOADABLE);
+    ovs_assert(judge(eswitch, 1, shorter, EINVAL, true) == NIC_NIC_REFUSED);
+    accepted(eswitch, 1, -1, shorter);
+    ovs_assert(use_header(eswitch, 0, &longer) == NIC_OFFLOADABLE);
+    ovs_assert(judge(eswitch, 0, longer, EINVAL, true) == NIC_NIC_REFUSED);
+    accepted(eswitch, 0, -1, longer);
+
+    /* So may one that the NIC has, and for errors of something else. */
+    ovs_assert(judge(eswitch, 0, longer, EINVAL, true) == NIC_NIC_REFUSED);
+    ovs_assert(use_header(eswitch, 2, &new) == NIC_OFFLOADABLE);
+    ovs_assert(judge(eswitch, 2, new, EINVAL, false) == NIC_NIC_REFUSED);
+    ovs_assert(judge(eswitch, 2, new, ENOTSUP, true) == NIC_NIC_REFUSED);
+    ovs_assert(judge(eswitch, -1, NULL, EINVAL, true) == NIC_NIC_REFUSED);
+    ovs_assert(!nic_eswitch_is_full(eswitch, NIC_CONTEXTS_FULL));
+
+    /* Full: for headers that the NIC has not, for a time. */
+    ovs_assert(judge(eswitch, 2, new, EINVAL, true) == NIC_CONTEXTS_FULL);
+    nic_eswitch_unuse(eswitch, new, false, false);
+    ovs_assert(nic_eswitch_is_full(eswitch, NIC_CONTEXTS_FULL));
+    ovs_assert(!nic_eswitch_is_full(eswitch, NIC_TABLE_FULL));
+    ovs_assert(use_header(eswitch, 2, &ignored) == NIC_CONTEXTS_FULL);
+    ovs_assert(use_header(eswitch, -1, &ignored) == NIC_OFFLOADABLE);
+    ovs_assert(use_header(eswitch, 0, &ignored) == NIC_OFFLOADABLE);
+    ovs_assert(ignored == longer);
+    command(path, "time/warp", "1000");
+    ovs_assert(use_header(eswitch, 2, &new) == NIC_OFFLOADABLE);
+    ovs_assert(judge(eswitch, 2, new, EINVAL, true) == NIC_CONTEXTS_FULL);
+    nic_eswitch_unuse(eswitch, new, false, false);
+
+    /* A rule that goes makes no room, its header does. */
+    nic_eswitch_unuse(eswitch, longer, false, true);
+    ovs_assert(use_header(eswitch, 2, &ignored) == NIC_CONTEXTS_FULL);
+    ovs_assert(nic_eswitch_rooms() == rooms);
+    nic_eswitch_unuse(eswitch, longer, false, true);
+    ovs_assert(nic_eswitch_rooms() == rooms + 1);
+    ovs_assert(!nic_eswitch_is_full(eswitch, NIC_CONTEXTS_FULL));
+    ovs_assert(use_header(eswitch, 2, &new) == NIC_OFFLOADABLE);
+
+    /* A header that is taken says that there is room. */
+    ovs_assert(judge(eswitch, 2, new, EINVAL, true) == NIC_CONTEXTS_FULL);
+    accepted(eswitch, 2, -1, new);
+    ovs_assert(!nic_eswitch_is_full(eswitch, NIC_CONTEXTS_FULL));
 }
 
 static void
@@ -324,7 +418,9 @@ check_full(void)
     ovs_assert(!unixctl_server_create(path, &server));
     latch_init(&done);
     thread = ovs_thread_create("server", serve, server);
+    command(path, "time/stop", NULL);
     check_full_periods(path);
+    check_full_of_headers(path);
     latch_set(&done);
     xpthread_join(thread, NULL);
     unixctl_server_destroy(server);

@@ -305,6 +305,11 @@ check_packets(const struct subject *subject, struct tally *tally)
         && !nic_random_may_miss(&subject->scene.match.flow, own)) {
         fail(subject, "the NIC misses the flow's own packet", own, NULL, NULL);
     }
+    for (int i = 0; i < 40; i++) {
+        p = *own;
+        packet_flip(&p, random_range(p.n), random_range(8));
+        check_packet(subject, &p);
+    }
     for (int i = 0; i < 60; i++) {
         memcpy(seed, subject->seed, sizeof seed);
         for (int j = random_range(6); j >= 0; j--) {

@@ -26,7 +26,7 @@ static const char usage[] =
     "  slow-create MS                    counter-lag MS\n"
     "  freeze-counters yes|no            geneve-option ESWITCH|all "
     "yes|no|late\n"
-    "  flush PORT                        reset PORT\n";
+    "  flush PORT                        reset PORT [MS]\n";
 
 static char *
 answer(const char *text)
@@ -124,14 +124,19 @@ set_errors(const char *verb, const char *name, const char *times)
 }
 
 static char *
-port_command(const char *verb, const char *name)
+port_command(const char *verb, const char *name, const char *pause)
 {
+    size_t ms = 0;
+
+    if (pause && !get_number(pause, &ms)) {
+        return answer(usage);
+    }
     for (unsigned i = 0; name && i < model.n_ports; i++) {
         struct port *port = &model.ports[i];
 
         if (!strcmp(port->name, name)) {
             if (!strcmp(verb, "reset")) {
-                eswitch_port_reset_event(port);
+                eswitch_port_reset_event(port, ms);
             } else {
                 eswitch_port_flush(port, "flushed by the test");
             }
@@ -163,7 +168,7 @@ eswitch_control(const char *command)
                || !strcmp(verb, "fail-destroy")) {
         return set_errors(verb, first, second);
     } else if (!strcmp(verb, "flush") || !strcmp(verb, "reset")) {
-        return port_command(verb, first);
+        return port_command(verb, first, second);
     } else if (!strcmp(verb, "freeze-counters") && first) {
         model.counters_frozen = !strcmp(first, "yes");
         return answer("ok\n");

@@ -343,7 +343,7 @@ uint16_t eswitch_receive(struct port *, struct rte_mbuf **, uint16_t n);
 
 /* port.c */
 uint16_t eswitch_port_send(struct port *, struct rte_mbuf **, uint16_t n);
-void eswitch_port_reset_event(struct port *);
+void eswitch_port_reset_event(struct port *, unsigned pause);
 
 /* show.c: text that the caller frees. */
 char *eswitch_show(const char *what);

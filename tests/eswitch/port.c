@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_mbuf.h>
 
@@ -286,13 +287,17 @@ rte_eth_dev_callback_register(uint16_t port_id, enum rte_eth_event_type event,
 }
 
 void
-eswitch_port_reset_event(struct port *port)
+eswitch_port_reset_event(struct port *port, unsigned pause)
 {
     uint16_t id = port->id;
+    unsigned heard = 0;
 
     for (unsigned i = 0; i < n_listeners; i++) {
         if (id < RTE_MAX_ETHPORTS && (listeners[i].port_id == RTE_ETH_ALL
                                       || listeners[i].port_id == id)) {
+            if (heard++) {
+                usleep(pause * 1000);
+            }
             listeners[i].function(id, RTE_ETH_EVENT_INTR_RESET,
                                   listeners[i].argument, NULL);
         }

@@ -20,6 +20,12 @@ row(int number)
 }
 
 static void
+icmp(void)
+{
+    item(RTE_FLOW_ITEM_TYPE_ICMP, NULL, NULL, 0);
+}
+
+static void
 rows_accepted(void)
 {
     test_begin("row 1");
@@ -239,6 +245,10 @@ rows_rewrite(void)
     port_id(RA0); refused(EINVAL, TYPE(ACTION));
     start(RA0); eth(); set_ttl(1); port_id(UA);
     refused(EINVAL, TYPE(ACTION));
+    start(RA0); eth(); ipv4(); set_tp_src(1); port_id(UA);
+    refused(EINVAL, TYPE(ACTION));
+    start(RA0); eth(); ipv4(); icmp(); set_tp_src(1); port_id(UA);
+    refused(EINVAL, TYPE(ACTION));
 
     row(42);
     start(RA0); eth(); vlan(1, 0xfff); count(); set_mac();
@@ -430,6 +440,9 @@ rows_items(void)
     struct rte_flow_item_ipv4 ip_spec = { .hdr.time_to_live = 1 };
     struct rte_flow_item_ipv4 ip_mask = { .hdr.packet_id = 0xffff };
     struct rte_flow_item_ipv4 ip_last = ip_spec;
+    struct rte_flow_item_icmp6 icmp6 = { .type = 135, .code = 1 };
+    struct rte_flow_item_icmp6 icmp6_type = { .type = 0xff };
+    struct rte_flow_item_icmp6 icmp6_code = { .code = 0xff };
     struct rte_flow *first;
 
     row(61);
@@ -491,8 +504,16 @@ rows_items(void)
     start(UA); eth(); ipv4(); icmp_type(8); drop();
     refused_late(ENOMEM, TYPE(UNSPECIFIED));
     start(UICMP); eth(); ipv4(); icmp_type(8); drop(); accepted();
-    start(UA); eth(); ipv4(); item(RTE_FLOW_ITEM_TYPE_ICMP, NULL, NULL, 0);
-    drop(); accepted();
+    start(UA); eth(); ipv4(); icmp(); drop(); accepted();
+    start(UA); eth(); ipv6();
+    item(RTE_FLOW_ITEM_TYPE_ICMP6, &icmp6, &icmp6_type, sizeof icmp6); drop();
+    refused_late(ENOMEM, TYPE(UNSPECIFIED));
+    start(UA); eth(); ipv6();
+    item(RTE_FLOW_ITEM_TYPE_ICMP6, &icmp6, &icmp6_code, sizeof icmp6); drop();
+    refused_late(ENOMEM, TYPE(UNSPECIFIED));
+    start(UICMP); eth(); ipv6();
+    item(RTE_FLOW_ITEM_TYPE_ICMP6, &icmp6, &icmp6_code, sizeof icmp6); drop();
+    accepted();
 
     row(67);
     start(UA); port_item(UB); eth(); drop();

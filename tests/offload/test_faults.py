@@ -86,14 +86,56 @@ class Faults(FaultTest):
 
     def test_contexts_full(self):
         """No room for outer headers."""
+        self.assertRegex(self.foretold(), '^yes')
         self.hardware.model('limit-encaps nic1 1')
         self.pair.in_nic('vm1a', self.frames(0), 'nic1')
-        # mlx5 says EINVAL.
-        self.pair.in_software('vm1a', self.frames(1, 2), 'nic1', 'nic-refused')
+        self.assertRegex(self.foretold(), '^yes')
+        self.pair.in_software('vm1a', self.frames(1, 2), 'nic1',
+                              'encap-contexts-full')
+        self.assertEqual('no: encap-contexts-full: nic1 has room for no outer '
+                         'header but those that it has', self.foretold())
+        nic = self.hardware.offload_show()['nics'][0]
+        self.assertGreaterEqual(nic['refused']['encap-contexts-full'], 2)
+        self.assertNotIn('nic-refused', nic['refused'])
         # What needs no header is not concerned.
         self.pair.in_nic('nic1', [self.come()], 'vm1a')
         self.hardware.model('limit-encaps nic1 none')
         self.pair.in_nic('vm1a', self.frames(0, 1, 2), 'nic1')
+        self.assertRegex(self.foretold(), '^yes')
+        self.assertFalse(self.hardware.reasons().get('encap-contexts-full'))
+
+    def test_contexts_shared(self):
+        """Without room, flows to one place have one source port."""
+        self.pair.flows('\n'.join(
+            'udp,in_port=vm1a,tp_dst=%d,actions=set_field:5->tun_id,output:t1'
+            % (5000 + n) for n in range(40)))
+        self.hardware.model('limit-encaps nic1 1')
+        frames = self.frames(*range(40))
+        self.pair.in_nic('vm1a', frames, 'nic1')
+        self.assertEqual((len(frames), 1), self.accounted())
+        self.assertEqual('1', self.hardware.nic(1)['encaps'])
+        # One in 16 has that port anyway.  Threads count for themselves first.
+        host.until('the count', lambda: int(self.hardware.appctl(
+            'coverage/read-counter', 'nic_header_shared'))
+            > len(frames) // 2)
+
+    def test_context_of_others(self):
+        """Another header's end makes room, also when a flow changes."""
+        self.hardware.model('limit-encaps nic1 1')
+        self.pair.in_nic('vm1a', self.frames(0), 'nic1')
+        self.pair.in_software('vm1a', self.frames(1), 'nic1',
+                              'encap-contexts-full')
+        # What is sent is kept.
+        self.hardware.max_idle(1000)
+        self.pair.in_nic('vm1a', self.frames(1), 'nic1')
+        self.hardware.max_idle(host.MAX_IDLE)
+        self.pair.flows('udp,in_port=vm1a,tp_dst=5001,'
+                        'actions=set_field:77->tun_id,output:t1')
+        self.pair.appctl('revalidator/wait')
+        host.until('the new header', lambda: '655800004d00' in ''.join(
+            self.hardware.rules()))
+        self.pair.in_nic('vm1a', self.frames(1), 'nic1')
+        self.assertEqual((1, 1), self.accounted())
 
     def test_create_fails(self):
         """What was validated is refused."""

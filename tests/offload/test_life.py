@@ -300,3 +300,13 @@ class Restart(LifeTest):
                     stream.goes_on()
                 self.unharmed(stream)
                 self.warm()
+
+    def test_slow_reset(self):
+        """Who hears of a reset second hears of it when the main thread has
+        ended it."""
+        self.warm()
+        for port in ('vm1a', 'nic1'):
+            with self.subTest(port=port):
+                self.hardware.model('reset', self.hardware.devices[port],
+                                    '1500')
+                self.warm()
