@@ -231,6 +231,7 @@ MULTINIC_TESTSUITE_AT = \
 	tests/multinic-testsuite.at \
 	tests/encap-check.at \
 	tests/encap-check-way.at \
+	tests/encap-mend.at \
 	tests/encap-command.at \
 	tests/encap-database.at \
 	tests/encap-local-ip.at \

@@ -41,7 +41,7 @@ struct ways {
     struct remotes own;         /* That are addresses of this host... */
     const char *own_tunnel;     /* ...the first of this tunnel. */
     struct remotes astray;      /* That leave by another device... */
-    char astray_dev[IFNAMSIZ];  /* ...the first by this one. */
+    char *astray_dev;           /* ...the first by this one, or "A or B". */
     struct remotes partly;      /* The same of some flows only. */
     char partly_dev[IFNAMSIZ];
     struct remotes no_port;     /* That leave by what is no port. */
@@ -111,7 +111,7 @@ can_mend(const struct encap_mends *mends, size_t index,
          const struct tunnel_decision *decision)
 {
     return (decision->outcome == TUNNEL_ROUTED
-            && encap_mends_precede(mends, index, decision->result.rule));
+            && encap_mends_help(mends, index, &decision->result));
 }
 
 /* Of several remotes that are refused, one that can be mended is told. */
@@ -133,6 +133,22 @@ note_refusal(struct ways *ways, const struct tunnel_decision *decision,
     ways->refused.n++;
 }
 
+/* The device by which packets of 'decision' leave, or two of several, which
+ * the caller frees. */
+static char *
+format_devices(const struct tunnel_decision *decision)
+{
+    const char *dev = decision->result.dev;
+    const char *other = NULL;
+    bool none;
+
+    if (decision->hashed) {
+        other = route_lookup_other_device(ovs_router_db(), &decision->route,
+                                          &decision->result, dev, &none);
+    }
+    return other ? xasprintf("%s or %s", dev, other) : xstrdup(dev);
+}
+
 /* Sends, in thought, a packet of 'tunnel' with 'config_' from the endpoint at
  * 'index'. */
 static void
@@ -146,7 +162,7 @@ try_way(const struct scene *scene, size_t index, const char *tunnel,
     const struct in6_addr *next_hop;
     struct tunnel_sender sender;
     const char *bridge, *stray;
-    bool mendable;
+    bool mendable, none = false;
     struct eth_addr mac;
     struct flow flow;
     int error;
@@ -178,8 +194,9 @@ try_way(const struct scene *scene, size_t index, const char *tunnel,
 
     stray = (endpoint->any_nic || !decision.hashed ? NULL
              : route_lookup_other_device(ovs_router_db(), &decision.route,
-                                         &decision.result, endpoint->dev));
-    if (stray) {
+                                         &decision.result, endpoint->dev,
+                                         &none));
+    if (stray && !none) {
         if (!ways->partly.n) {
             ovs_strlcpy(ways->partly_dev, stray, sizeof ways->partly_dev);
         }
@@ -196,7 +213,7 @@ try_way(const struct scene *scene, size_t index, const char *tunnel,
     }
     if (!endpoint->any_nic && strcmp(decision.result.dev, endpoint->dev)) {
         if (!ways->astray.n) {
-            ovs_strlcpy_arrays(ways->astray_dev, decision.result.dev);
+            ways->astray_dev = format_devices(&decision);
         }
         add_remote(&ways->astray, &config.ipv6_dst);
         ways->astray.mendable |= mendable;
@@ -427,6 +444,7 @@ check_endpoint(const struct scene *scene, size_t index)
                                NULL);
         }
     }
+    free(ways.astray_dev);
     free(ways.refusal);
     sset_destroy(&ways.strangers);
 }

@@ -307,7 +307,9 @@ check_uplinks(const struct encap_check *check, struct sset *seen,
                                        "packets may go to a dead link so "
                                        "long"),
                                command("ovs-vsctl set Interface ", name,
-                                       " options:dpdk-lsc-interrupt=true"));
+                                       " options:dpdk-lsc-interrupt=true "
+                                       "# if the NIC can: one that refuses "
+                                       "is taken off its bridge"));
         }
     }
 }

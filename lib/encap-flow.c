@@ -114,10 +114,38 @@ header_source(const void *header, size_t size, struct in6_addr *src)
     return false;
 }
 
-/* The attribute ends with the last byte of the headers. */
+/* The bytes that action 'a' adds to a packet, if it is one for a VLAN tag. */
+static int
+tag_len(const struct nlattr *a)
+{
+    return (nl_attr_type(a) == OVS_ACTION_ATTR_PUSH_VLAN ? VLAN_HEADER_LEN
+            : nl_attr_type(a) == OVS_ACTION_ATTR_POP_VLAN ? -VLAN_HEADER_LEN
+            : 0);
+}
+
+/* The bytes of the tags that outer headers get by the 'size' bytes of
+ * 'actions' before they are sent. */
+static int
+outer_tags_len(const struct nlattr *actions, size_t size)
+{
+    const struct nlattr *a;
+    int length = 0;
+    size_t left;
+
+    NL_ATTR_FOR_EACH (a, left, actions, size) {
+        if (nl_attr_type(a) == OVS_ACTION_ATTR_OUTPUT) {
+            break;
+        }
+        length += tag_len(a);
+    }
+    return length;
+}
+
+/* The attribute ends with the last byte of the headers; packets get 'tags_len'
+ * bytes more of tags, inner and outer ones. */
 static void
 add_push(struct encap_flow_sums *sums, const struct dpif_flow *flow,
-         const struct nlattr *attr)
+         const struct nlattr *attr, int tags_len)
 {
     const struct ovs_action_push_tnl *push = nl_attr_get(attr);
     size_t fixed = offsetof(struct ovs_action_push_tnl, header);
@@ -133,7 +161,7 @@ add_push(struct encap_flow_sums *sums, const struct dpif_flow *flow,
 
         sum->tx_packets += flow->stats.n_packets;
         sum->tx_bytes += (flow->stats.n_bytes
-                          + flow->stats.n_packets * size);
+                          + flow->stats.n_packets * (size + tags_len));
     }
 }
 
@@ -161,10 +189,11 @@ add_pop(struct encap_flow_sums *sums, const struct dpif_flow *dpif_flow)
 }
 
 /* Where tunnels are used by what a packet may or may not meet (a sample, a
- * length), the flow's figures are an upper bound. */
+ * length), the flow's figures are an upper bound.  'tags_len' bytes of tags
+ * were added to packets before. */
 static void
 add_actions(struct encap_flow_sums *sums, const struct dpif_flow *flow,
-            const struct nlattr *actions, size_t size)
+            const struct nlattr *actions, size_t size, int tags_len)
 {
     const struct nlattr *a;
     size_t left;
@@ -172,7 +201,9 @@ add_actions(struct encap_flow_sums *sums, const struct dpif_flow *flow,
     NL_ATTR_FOR_EACH (a, left, actions, size) {
         switch (nl_attr_type(a)) {
         case OVS_ACTION_ATTR_TUNNEL_PUSH:
-            add_push(sums, flow, a);
+            add_push(sums, flow, a,
+                     tags_len + outer_tags_len(
+                         nl_attr_next(a), left - nl_attr_len_pad(a, left)));
             break;
 
         case OVS_ACTION_ATTR_TUNNEL_POP:
@@ -180,7 +211,8 @@ add_actions(struct encap_flow_sums *sums, const struct dpif_flow *flow,
             break;
 
         case OVS_ACTION_ATTR_CLONE:
-            add_actions(sums, flow, nl_attr_get(a), nl_attr_get_size(a));
+            add_actions(sums, flow, nl_attr_get(a), nl_attr_get_size(a),
+                        tags_len);
             break;
 
         case OVS_ACTION_ATTR_SAMPLE: {
@@ -189,7 +221,7 @@ add_actions(struct encap_flow_sums *sums, const struct dpif_flow *flow,
 
             if (nested) {
                 add_actions(sums, flow, nl_attr_get(nested),
-                            nl_attr_get_size(nested));
+                            nl_attr_get_size(nested), tags_len);
             }
             break;
         }
@@ -206,13 +238,14 @@ add_actions(struct encap_flow_sums *sums, const struct dpif_flow *flow,
 
                 if (nested) {
                     add_actions(sums, flow, nl_attr_get(nested),
-                                nl_attr_get_size(nested));
+                                nl_attr_get_size(nested), tags_len);
                 }
             }
             break;
         }
 
         default:
+            tags_len += tag_len(a);
             break;
         }
     }
@@ -223,7 +256,7 @@ encap_flow_sums_add(struct encap_flow_sums *sums,
                     const struct dpif_flow *flow)
 {
     sums->n_flows++;
-    add_actions(sums, flow, flow->actions, flow->actions_len);
+    add_actions(sums, flow, flow->actions, flow->actions_len, 0);
 }
 
 static void

@@ -9,7 +9,8 @@
  * A datapath flow sends from an address if it pushes a tunnel header with
  * that source, and receives at an address if it pops the header of packets
  * that it matches with that destination.  Both figures are those of packets
- * as they are on the wire, with their outer headers.  They are sums over the
+ * as they are on the wire of the underlay, with their outer headers and, if
+ * the underlay is tagged, with its VLAN tag.  They are sums over the
  * flows that are there now: they shrink when flows go.
  *
  * Main thread. */

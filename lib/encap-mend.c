@@ -20,6 +20,7 @@
 #include "packets.h"
 #include "route-db.h"
 #include "route-dump.h"
+#include "route-lookup.h"
 #include "util.h"
 
 /* Tables that are proposed begin behind this one. */
@@ -32,6 +33,9 @@ enum { MAX_TABLES_OF_KERNEL = 64 };
 struct source {
     const struct route_rule *rule; /* Of encap_mends_rule(). */
     const struct route_fib *fib;
+    const struct route_rule *plain; /* The first such rule that asks for
+                                     * nothing but the source... */
+    const struct route_fib *plain_fib; /* ...and its table. */
     bool shared;                /* That table serves another device, too: what
                                  * is made the default route there takes away
                                  * that of the other. */
@@ -68,6 +72,20 @@ is_standard_table(uint32_t table)
     return table >= ROUTE_TABLE_DEFAULT && table <= ROUTE_TABLE_LOCAL;
 }
 
+/* True if all packets match 'rule' whose source does, and every route of its
+ * table counts. */
+static bool
+is_plain(const struct route_rule *rule)
+{
+    struct route_rule plain;
+
+    route_rule_init(&plain, rule->ipv6, rule->priority, rule->table,
+                    rule->owner);
+    plain.from = rule->from;
+    plain.from_plen = rule->from_plen;
+    return route_rule_equal(rule, &plain);
+}
+
 static void
 find_rule(const struct in6_addr *ip, struct source *source)
 {
@@ -82,9 +100,15 @@ find_rule(const struct in6_addr *ip, struct source *source)
             && !rule->invert
             && rule->from_plen > any_plen
             && route_prefix_contains(&rule->from, rule->from_plen, ip)) {
-            source->rule = rule;
-            source->fib = route_rules_fib(rules, i);
-            return;
+            if (!source->rule) {
+                source->rule = rule;
+                source->fib = route_rules_fib(rules, i);
+            }
+            if (is_plain(rule)) {
+                source->plain = rule;
+                source->plain_fib = route_rules_fib(rules, i);
+                return;
+            }
         }
     }
 }
@@ -96,13 +120,14 @@ is_shared(const struct encap_mends *mends, size_t index)
 {
     const struct encap_registry *registry = mends->registry;
     const struct encap_endpoint *endpoint = registry->endpoints[index];
-    const struct route_fib *fib = mends->sources[index].fib;
+    const struct route_fib *fib = mends->sources[index].plain_fib;
 
     for (size_t i = 0; i < registry->n_endpoints && fib; i++) {
         const char *dev = registry->endpoints[i]->dev;
 
-        if (mends->sources[i].fib == fib && dev[0]
-            && strcmp(dev, endpoint->dev)) {
+        if ((mends->sources[i].fib == fib
+             || mends->sources[i].plain_fib == fib)
+            && dev[0] && strcmp(dev, endpoint->dev)) {
             return true;
         }
     }
@@ -114,7 +139,7 @@ own_rule(const struct encap_mends *mends, size_t index)
 {
     const struct source *source = &mends->sources[index];
 
-    return source->shared ? NULL : source->rule;
+    return source->shared ? NULL : source->plain;
 }
 
 const struct route_rule *
@@ -125,18 +150,47 @@ encap_mends_rule(const struct encap_mends *mends, size_t index,
     return mends->sources[index].rule;
 }
 
-/* A rule that is added without a priority goes before all others but that of
- * priority 0; a route that is added for a remote is in table main. */
-bool
-encap_mends_precede(const struct encap_mends *mends, size_t index,
-                    const struct route_rule *rule)
+/* The priority of a rule that is added without one: the kernel puts it before
+ * the second of its own. */
+static uint32_t
+next_priority(bool ipv6)
 {
-    const struct route_rule *own = own_rule(mends, index);
-    uint32_t priority = (own ? own->priority
-                         : mends->registry->endpoints[index]->any_nic
-                         ? 32766 : 1);
+    const struct route_rules *rules = get_rules(ipv6);
+    size_t n_kernel = 0;
 
-    return !rule || rule->priority >= priority;
+    for (size_t i = 0; i < route_rules_count(rules); i++) {
+        const struct route_rule *rule = route_rules_at(rules, i);
+
+        if (rule->owner == ROUTE_KERNEL && ++n_kernel == 2) {
+            return rule->priority ? rule->priority - 1 : 0;
+        }
+    }
+    return 0;
+}
+
+/* A route that is added for a remote is in table main.  In a table of the
+ * endpoint's own, a default route does not help where a longer prefix or a
+ * user route goes before it. */
+bool
+encap_mends_help(const struct encap_mends *mends, size_t index,
+                 const struct route_result *result)
+{
+    const struct encap_endpoint *endpoint = mends->registry->endpoints[index];
+    const struct route_rule *own = own_rule(mends, index);
+    const struct route_rule *rule = result->rule;
+    bool ipv6 = encap_is_ipv6(&endpoint->ip);
+
+    if (!rule) {
+        return true;
+    } else if (rule == own) {
+        return (!result->route
+                || (result->route->dst_plen == (ipv6 ? 0 : 96)
+                    && result->route->owner != ROUTE_USER));
+    } else {
+        return (own ? rule->priority >= own->priority
+                : endpoint->any_nic ? rule->priority >= 32766
+                : rule->priority > next_priority(ipv6));
+    }
 }
 
 /* Tables that are free. */
@@ -227,29 +281,43 @@ kernel_has_table(uint32_t table)
     return false;
 }
 
+uint32_t
+encap_mend_next_table(uint32_t table, const uint32_t *used, size_t n,
+                      encap_mend_has_table **kernel_has)
+{
+    unsigned int n_kernel = 0;
+
+    for (;;) {
+        table++;
+        if (is_standard_table(table)
+            || bsearch(&table, used, n, sizeof table, compare_tables)) {
+            continue;
+        }
+        if (n_kernel == MAX_TABLES_OF_KERNEL) {
+            *kernel_has = NULL;
+        }
+        if (!*kernel_has || !(*kernel_has)(table)) {
+            return table;
+        }
+        n_kernel++;
+    }
+}
+
 /* Gives each endpoint that has no rule of its own a table that is free,
- * whether it needs it or not.  'kernel': there is a kernel to ask, unless it
- * has any table (as for a family that it does not know at all). */
+ * whether it needs it or not.  'kernel': there is one to ask. */
 static void
 propose_tables(struct encap_mends *mends, const uint32_t *used, size_t n,
                bool kernel)
 {
+    encap_mend_has_table *kernel_has = kernel ? kernel_has_table : NULL;
     const struct encap_registry *registry = mends->registry;
     uint32_t table = TABLE_BASE;
 
     for (size_t i = 0; i < registry->n_endpoints; i++) {
-        if (registry->endpoints[i]->state != ENCAP_UP || own_rule(mends, i)) {
-            continue;
+        if (registry->endpoints[i]->state == ENCAP_UP && !own_rule(mends, i)) {
+            table = encap_mend_next_table(table, used, n, &kernel_has);
+            mends->sources[i].table = table;
         }
-        unsigned int n_more = 0;
-
-        do {
-            table++;
-            kernel &= n_more < MAX_TABLES_OF_KERNEL;
-        } while (is_standard_table(table)
-                 || bsearch(&table, used, n, sizeof table, compare_tables)
-                 || (kernel && kernel_has_table(table) && ++n_more));
-        mends->sources[i].table = table;
     }
 }
 
@@ -373,19 +441,58 @@ ip_command(const struct encap_endpoint *endpoint)
     return encap_is_ipv6(&endpoint->ip) ? "ip -6" : "ip";
 }
 
+/* IPv6 routes have metric 1024 unless they say otherwise, so a default route
+ * of 'fib' with a lower one would go before another; returns its metric, or 0
+ * if there is none. */
+static uint32_t
+find_low_metric(const struct route_fib *fib)
+{
+    uint32_t metric = 1024;
+    const struct route *route;
+
+    ROUTE_FIB_FOR_EACH (route, fib) {
+        if (!route->dst_plen && !route->src_plen
+            && route->owner == ROUTE_KERNEL) {
+            metric = MIN(metric, route->metric);
+        }
+    }
+    return metric < 1024 ? metric : 0;
+}
+
+/* Appends, to the command for a default route, where it goes: the table of
+ * 'rule', which is the endpoint's own, or 'table'. */
+static void
+put_place(const struct source *source, const struct route_rule *rule,
+          uint32_t table, struct ds *s)
+{
+    uint32_t metric = (rule && rule->ipv6
+                       ? find_low_metric(source->plain_fib) : 0);
+
+    if (metric) {
+        ds_put_format(s, " metric %"PRIu32, metric);
+    }
+    ds_put_format(s, " table %"PRIu32, rule ? rule->table : table);
+}
+
 char *
 encap_mend_any_nic(const struct encap_mends *mends, size_t index,
                    const struct in6_addr *remote)
 {
     const char *ip = ip_command(mends->registry->endpoints[index]);
     const struct route_rule *rule = own_rule(mends, index);
-    char dst[INET6_ADDRSTRLEN];
+    struct ds s = DS_EMPTY_INITIALIZER;
 
-    return (rule
-            ? xasprintf("%s route replace default via GATEWAY dev BRIDGE "
-                        "table %"PRIu32, ip, rule->table)
-            : xasprintf("%s route replace %s via GATEWAY dev BRIDGE", ip,
-                        ipv6_string_mapped(dst, remote)));
+    ds_put_format(&s, "%s route replace ", ip);
+    if (rule) {
+        ds_put_cstr(&s, "default");
+    } else {
+        ipv6_format_mapped(remote, &s);
+    }
+    ds_put_cstr(&s, " via GATEWAY dev BRIDGE");
+    if (rule) {
+        put_place(&mends->sources[index], rule, 0, &s);
+    }
+    return ds_steal_cstr(&s);
 }
 
 char *
@@ -399,7 +506,7 @@ encap_mend_routes(struct encap_mends *mends, size_t index)
     uint32_t table;
 
     complete(mends);
-    table = rule ? rule->table : mends->sources[index].table;
+    table = mends->sources[index].table;
     gateway = shash_find_data(&mends->gateways[encap_is_ipv6(&endpoint->ip)],
                               endpoint->dev);
     if (!rule) {
@@ -415,7 +522,9 @@ encap_mend_routes(struct encap_mends *mends, size_t index)
     }
     ds_put_cstr(&s, " dev ");
     encap_text_put_word(endpoint->dev, &s);
-    ds_put_format(&s, "%s table %"PRIu32,
-                  gateway && gateway->onlink ? " onlink" : "", table);
+    if (gateway && gateway->onlink) {
+        ds_put_cstr(&s, " onlink");
+    }
+    put_place(&mends->sources[index], rule, table, &s);
     return ds_steal_cstr(&s);
 }

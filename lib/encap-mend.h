@@ -14,9 +14,11 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct encap_registry;
 struct route_fib;
+struct route_result;
 struct route_rule;
 
 struct encap_mends;
@@ -24,16 +26,28 @@ struct encap_mends;
 struct encap_mends *encap_mends_create(const struct encap_registry *);
 void encap_mends_destroy(struct encap_mends *);
 
+/* True if the kernel has 'table'. */
+typedef bool encap_mend_has_table(uint32_t table);
+
+/* Returns the first table behind 'table' that is neither one of the standard
+ * ones nor of the 'n' in 'used', which are in order, nor one that the kernel
+ * has, which '*kernel_has' tells unless it is NULL.  A kernel that has too
+ * many tables in a row has any, as for a family that it does not know at all:
+ * '*kernel_has' becomes NULL, and it is not asked again.  Any thread. */
+uint32_t encap_mend_next_table(uint32_t table, const uint32_t *used, size_t n,
+                               encap_mend_has_table **kernel_has);
+
 /* The first rule that sends packets from the endpoint, and not those from
  * anywhere, to a table of its own, or NULL; '*fib' is that table, or NULL. */
 const struct route_rule *encap_mends_rule(const struct encap_mends *,
                                           size_t index,
                                           const struct route_fib **fib);
 
-/* True if packets from the endpoint come to what the commands below make
- * before they come to 'rule' (NULL: no rule), or with it. */
-bool encap_mends_precede(const struct encap_mends *, size_t index,
-                         const struct route_rule *rule);
+/* True if packets from the endpoint whose lookup gave 'result' take another
+ * way after the commands below: they come to what those make before they come
+ * to what decided. */
+bool encap_mends_help(const struct encap_mends *, size_t index,
+                      const struct route_result *result);
 
 /* The commands that give the endpoint a rule, if it has none of its own, and a
  * way out by its own device.  The caller owns the string. */

@@ -452,7 +452,16 @@ end_leaving(const struct encap_endpoint *egress, const char *bridge,
     struct ds s = DS_EMPTY_INITIALIZER;
 
     for (size_t i = 0; egress && i < egress->n_uplinks; i++) {
-        ds_put_format(&s, "%s%s", i ? " or " : "", egress->uplinks[i].name);
+        if (egress->uplinks[i].up) {
+            ds_put_format(&s, "%s%s", s.length ? " or " : "",
+                          egress->uplinks[i].name);
+        }
+    }
+    if (!s.length && egress && egress->n_uplinks) {
+        ds_put_format(&s, "no uplink of %s has a link", bridge);
+        end(true, ds_cstr(&s), answer);
+        ds_destroy(&s);
+        return;
     }
     ds_put_format(&s, s.length ? " of %s" : "bridge %s", bridge);
     if (!known) {

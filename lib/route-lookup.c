@@ -431,13 +431,17 @@ route_lookup_is_local(const struct route_db *db,
 const char *
 route_lookup_other_device(const struct route_db *db,
                           const struct route_query *query,
-                          const struct route_result *result, const char *dev)
+                          const struct route_result *result, const char *dev,
+                          bool *none)
 {
     bool ipv6 = !IN6_IS_ADDR_V4MAPPED(&query->dst);
     const struct route *route = result->route;
     const struct route_nexthop *nexthops;
     bool blackhole, by_source = false;
+    const char *other = NULL;
     size_t n;
+
+    *none = true;
 
     nexthops = route_db_nexthops(db, route, &n, &blackhole);
     for (size_t i = 0; i < n && !ipv6 && !route->nexthop_id; i++) {
@@ -448,14 +452,17 @@ route_lookup_other_device(const struct route_db *db,
     for (size_t i = 0; i < n; i++) {
         const char *name = route_device_link(nexthops[i].device)->name;
 
-        if (strcmp(name, dev)
-            && nexthop_is_live(&nexthops[i], route, ipv6)
+        if (nexthop_is_live(&nexthops[i], route, ipv6)
             && (!by_source || nexthop_has_source(db, route, &nexthops[i],
                                                  &query->src))) {
-            return name;
+            if (!strcmp(name, dev)) {
+                *none = false;
+            } else if (!other) {
+                other = name;
+            }
         }
     }
-    return NULL;
+    return other;
 }
 
 int

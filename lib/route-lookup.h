@@ -96,11 +96,11 @@ enum route_verdict route_lookup(const struct route_db *,
 /* Returns the name of a device, other than 'dev', by which packets leave that
  * differ from 'query' in their hash alone, by the route of '*result', which is
  * ROUTE_OK and says that the hash made a difference; NULL if all leave by
- * 'dev'. */
+ * 'dev'.  '*none' says whether none does. */
 const char *route_lookup_other_device(const struct route_db *,
                                       const struct route_query *query,
                                       const struct route_result *result,
-                                      const char *dev);
+                                      const char *dev, bool *none);
 
 /* True if packets for 'address' end at this host: it is on a device, or the
  * local table says so. */

@@ -15,6 +15,7 @@
 #include "encap-endpoint.h"
 #include "encap-finding.h"
 #include "encap-json.h"
+#include "encap-mend.h"
 #include "encap-text.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
@@ -378,11 +379,86 @@ test_json(void)
     json_destroy(json);
 }
 
+/* Tables that are proposed, with kernels that have some or all. */
+
+static unsigned int n_asked;
+
+static bool
+has_all_tables(uint32_t table OVS_UNUSED)
+{
+    n_asked++;
+    return true;
+}
+
+/* 103 to 166, which are 64, and 300 to 363. */
+static bool
+has_some_tables(uint32_t table)
+{
+    n_asked++;
+    return (table >= 103 && table < 103 + 64)
+           || (table >= 300 && table < 300 + 64);
+}
+
+static void
+expect_table(uint32_t *table, const uint32_t *used, size_t n,
+             encap_mend_has_table **kernel_has, uint32_t expected)
+{
+    *table = encap_mend_next_table(*table, used, n, kernel_has);
+    if (*table != expected) {
+        route_test_fail("table %"PRIu32", not %"PRIu32, *table, expected);
+    }
+}
+
+static void
+test_tables(void)
+{
+    static const uint32_t used[] = { 99, 101, 102, 105, 252, 256, 1000 };
+    const size_t n = ARRAY_SIZE(used);
+    encap_mend_has_table *kernel_has = NULL;
+    uint32_t table = 100;
+
+    /* No kernel.  Table 253 is "default", 254 "main", 255 "local". */
+    expect_table(&table, used, n, &kernel_has, 103);
+    expect_table(&table, used, n, &kernel_has, 104);
+    expect_table(&table, used, n, &kernel_has, 106);
+    table = 251;
+    expect_table(&table, used, n, &kernel_has, 257);
+    expect_table(&table, NULL, 0, &kernel_has, 258);
+
+    /* As many in a row as are looked at, of which 105 need no question; then
+     * one that is no more asked for than it was before. */
+    kernel_has = has_some_tables;
+    table = 100;
+    n_asked = 0;
+    expect_table(&table, used, n, &kernel_has, 167);
+    ovs_assert(kernel_has == has_some_tables && n_asked == 64);
+    expect_table(&table, used, n, &kernel_has, 168);
+    table = 299;
+    n_asked = 0;
+    expect_table(&table, used, n, &kernel_has, 364);
+    ovs_assert(!kernel_has && n_asked == 64);
+
+    /* A kernel that has any, as one without IPv6 seems to: 256 endpoints get
+     * tables, one each, and it is not asked without end. */
+    kernel_has = has_all_tables;
+    table = 100;
+    n_asked = 0;
+    for (int i = 0; i < 256; i++) {
+        const uint32_t last = table;
+
+        table = encap_mend_next_table(table, used, n, &kernel_has);
+        ovs_assert(table > last);
+        ovs_assert(!(table >= 253 && table <= 255));
+    }
+    ovs_assert(!kernel_has && n_asked == 64);
+}
+
 static void
 test_encap_check_main(int argc OVS_UNUSED, char *argv[] OVS_UNUSED)
 {
     test_check();
     test_sysctls();
+    test_tables();
     test_text();
     test_utf8();
     test_json();

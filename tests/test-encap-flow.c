@@ -34,6 +34,11 @@
     "in_port(1),eth(src=02:00:00:00:00:fe,dst=02:00:00:00:00:01)," \
     "eth_type(0x0800),ipv4(src=10.9.0.1,dst=" DST ",proto=17,tos=0,ttl=64," \
     "frag=no),udp(src=1,dst=6081)"
+#define TAGGED_KEY4(DST) \
+    "in_port(1),eth(src=02:00:00:00:00:fe,dst=02:00:00:00:00:01)," \
+    "eth_type(0x8100),vlan(vid=5,pcp=0),encap(eth_type(0x0800)," \
+    "ipv4(src=10.9.0.1,dst=" DST ",proto=17,tos=0,ttl=64,frag=no)," \
+    "udp(src=1,dst=6081))"
 #define KEY6(DST) \
     "in_port(1),eth(src=02:00:00:00:00:fe,dst=02:00:00:00:00:01)," \
     "eth_type(0x86dd),ipv6(src=2001:db8:9::1,dst=" DST ",label=0,proto=17," \
@@ -122,6 +127,16 @@ test_encap_flow_main(int argc OVS_UNUSED, char *argv[] OVS_UNUSED)
         { KEY6("2001:db8::1"), "tnl_pop(6)", 13, 1300, NULL },
         { KEY4("10.2.0.1"), "clone(tnl_pop(6)),2", 17, 1700, "ovs" },
 
+        /* A tag of the underlay: what comes in counts with it, and what goes
+         * out gets it behind its headers.  A tag that the inner packet loses
+         * before is not sent. */
+        { KEY4("10.0.0.9"), "clone(" PUSH4("10.8.0.1")
+          ",push_vlan(vid=5,pcp=0),1),2", 3, 300, "dpdk" },
+        { TAGGED_KEY4("10.8.0.1"), "pop_vlan,tnl_pop(6)", 5, 5 * 154, "ovs" },
+        { KEY4("10.0.0.9"), "clone(pop_vlan," PUSH4("10.8.0.2") ",1),clone("
+          PUSH4("10.8.0.3") ",1,push_vlan(vid=5,pcp=0),2),pop_vlan,clone("
+          PUSH4("10.8.0.4") ",push_vlan(vid=5,pcp=0),1)", 7, 7 * 104, "ovs" },
+
         /* Received and sent again at once. */
         { KEY4("10.6.0.1"), "clone(" PUSH4("10.6.0.1") ",1),tnl_pop(6)", 19,
           1900, "dpdk" },
@@ -145,6 +160,11 @@ test_encap_flow_main(int argc OVS_UNUSED, char *argv[] OVS_UNUSED)
     check_sum(&sums, "10.3.0.1", 1, 0, 5, 500 + 5 * 50, 0, 0);
     check_sum(&sums, "10.4.0.1", 1, 0, 7, 700 + 7 * 50, 0, 0);
     check_sum(&sums, "10.5.0.1", 1, 0, 7, 700 + 7 * 50, 0, 0);
+    check_sum(&sums, "10.8.0.1", 2, 1, 3, 3 * (100 + 50 + 4),
+              5, 5 * (4 + 50 + 100));
+    check_sum(&sums, "10.8.0.2", 1, 0, 7, 7 * (104 - 4 + 50), 0, 0);
+    check_sum(&sums, "10.8.0.3", 1, 0, 7, 7 * (104 + 50), 0, 0);
+    check_sum(&sums, "10.8.0.4", 1, 0, 7, 7 * (104 - 4 + 50 + 4), 0, 0);
     check_sum(&sums, "10.6.0.1", 1, 1, 19, 1900 + 19 * 50, 19, 1900);
     if (encap_flow_sums_find(&sums, &other)) {
         route_test_fail("10.7.0.1: a sum of nothing");

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import threading
 import time
+from statistics import median
 
 from daemon import Daemon, wait_until
 from figures import Figure, add_port, ip_batch, packets, settle
@@ -17,6 +18,7 @@ from figures import Figure, add_port, ip_batch, packets, settle
 N_RULES = int(os.environ.get("MULTINIC_BENCH_RULES", 100000))
 QUEUE_MS = 1000 + N_RULES // 5   # In that time all flows are there.
 BURST = 256                     # Packets that are sent before one waits.
+SHOWS = 9                       # Times that a command is measured.
 
 
 def checksum(header):
@@ -335,9 +337,35 @@ def measure_nics(build, label):
         return rules / sum(flows())
 
 
+def measure_show(build, label):
+    """CPU ms of the main thread, which does nothing else meanwhile, for one
+    "encap/show" with N_RULES flows, which are in the NIC if 'label' is
+    "on"."""
+    with Host(build, offload=label == "on") as host:
+        daemon = host.daemon
+        host.add_many_flows(N_RULES)
+        wait_until(lambda: n_flows(daemon) >= N_RULES, "flows")
+        if host.offload:
+            host.wait_for_rules(N_RULES)
+        endpoint, = json.loads(daemon.ctl("encap/show",
+                                          "format=json"))["endpoints"]
+        assert endpoint["flows"] >= N_RULES, endpoint
+        assert endpoint["offloaded-flows"] == N_RULES * host.offload, endpoint
+
+        def spent(command):
+            before = daemon.cpu_ms("ovs-vswitchd")
+            daemon.ctl(command, "format=json")
+            return daemon.cpu_ms("ovs-vswitchd") - before
+        print("show %s: encap/offload-show %.1f ms CPU" % (
+            label, median(spent("encap/offload-show")
+                          for _ in range(SHOWS))))
+        return median(spent("encap/show") for _ in range(SHOWS))
+
+
 OURS = ("ours",)
 ALL = collections.OrderedDict((
     ("rules", Figure(measure_rules, "us CPU", OURS)),
     ("unused", Figure(measure_unused, "cycles", ("off", "on"))),
     ("nics", Figure(measure_nics, "rules", OURS)),
+    ("show", Figure(measure_show, "ms CPU", ("off", "on"))),
 ))

@@ -14,6 +14,7 @@ import urllib.request
 from unittest import mock
 
 import view_daemons
+from ovs_multinic import collector
 from view_daemons import data, wait_for
 
 MISSING = view_daemons.Hosts.missing()
@@ -256,6 +257,32 @@ class Daemons(unittest.TestCase):
         terminal.expect(r'no answer$')
         terminal.press('q')
         self.assertEqual(terminal.status(), 0)
+
+    def test_a_daemon_that_is_slow(self):
+        """It is left alone nine times as long as it took."""
+        shows = []
+
+        def show(arguments):
+            start = time.monotonic()
+            time.sleep(0.1)
+            shows.append((start, time.monotonic()))
+            return data('show-1.json')
+
+        self.vswitchd.answers['encap/show'] = show
+        source = collector.Collector(self.hosts.db, self.hosts.socket)
+        self.addCleanup(source.close)
+        for _ in range(3):
+            source.sample()
+            source.wait(0.1)
+        rests = [after[0] - before[1] for before, after
+                 in zip(shows, shows[1:])]
+        self.assertEqual(len(rests), 2)
+        self.assertGreaterEqual(min(rests), 9 * 0.1)
+
+        # What need not wait, as an exporter that is asked, does not.
+        start = time.monotonic()
+        source.wait(0)
+        self.assertLess(time.monotonic() - start, 9 * 0.1)
 
     def test_traces_take_turns(self):
         words = []

@@ -20,6 +20,10 @@ PATIENCE_S = 3
 MAX_TRACES = 64
 TRACE_S = 0.5
 
+# For "encap/show", ovs-vswitchd looks at all datapath flows, and its main
+# thread does nothing else.  So many times as long it is left alone then.
+REST = 9
+
 # How old the list of remotes of ports with remote_ip=flow may be.
 FLOWS_S = 30
 
@@ -37,6 +41,7 @@ class Collector:
         self._remote, self._target, self._whole = remote, target, whole
         self._database = self._daemon = None
         self._run = 0
+        self._show_s = 0        # What the last "encap/show" took.
         self._stamps = {}       # NIC: counters and since when, or None.
         self._ways = {}         # Pair: Way; those traced last are last.
         self._seen, self._seen_at = set(), None
@@ -69,7 +74,10 @@ class Collector:
         return sample
 
     def wait(self, seconds):
-        """Lets SECONDS pass, and takes in what the database says then."""
+        """Lets SECONDS pass, or more where ovs-vswitchd answers slowly, and
+        takes in what the database says then.  0: only the latter."""
+        if seconds:
+            seconds = max(seconds, REST * self._show_s)
         end = time.monotonic() + seconds
         if self._database:
             self._database.wait_for(self._stamp, None, seconds)
@@ -99,7 +107,9 @@ class Collector:
             self._daemon = database.Vswitchd(self._target, PATIENCE_S)
             self._run += 1
         sample.run = str(self._run)
+        start = time.monotonic()
         sample.show = self._daemon.json('encap/show')
+        self._show_s = time.monotonic() - start
         sample.problems = self._ask('encap/check', None, json=True)
         sample.coverage = figures.parse_coverage(
             self._daemon.command('coverage/show'))
