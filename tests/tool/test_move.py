@@ -29,9 +29,11 @@ class Kernel:
     def addresses(self, name):
         return list(self.there.get(name, []))
 
-    def routes(self, family, device):
-        return [route for route in self.by[device]
-                if route['family'] == family]
+    def routes(self, family, device=None, table=None):
+        return [route for routes in ([self.by[device]] if device
+                                     else self.by.values())
+                for route in routes if route['family'] == family
+                and table in (None, route['table'])]
 
     def add_address(self, name, address, dad=True):
         self.there[name].append(address)
@@ -49,7 +51,7 @@ class Kernel:
         if not self.there[name]:
             self.by[name] = []
 
-    def add_route(self, route):
+    def add_route(self, route, first=False):
         if route['device'] == 'br' and route['dst'] in self.refused:
             raise Failure('%s is refused' % route['dst'])
         self.by[route['device']].append(route)

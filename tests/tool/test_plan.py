@@ -412,6 +412,30 @@ class Refuse(unittest.TestCase):
         del there.routes[0]['device']
         self.refuses('nic1: route 10.7.0.0/16 table main cannot be moved, it'
                      ' has several next hops', there=there)
+        # Without addresses it may stay, but IPv6 goes off on the NIC.
+        there.addresses = {}
+        self.assertEqual(texts(there=there), texts())
+        there.routes[0].update(family=6, dst='2001:db8:7::/48')
+        self.refuses('nic1: route 2001:db8:7::/48 table main cannot be moved,'
+                     ' it has several next hops', there=there)
+
+    def test_an_mtu_without_ipv6(self):
+        """RFC 8200, section 5: 1280 is the least."""
+        v6 = ['nic1,2001:db8::1/64', 'nic2,10.1.2.1/24']
+        line = 'nic1: address 2001:db8::1/64 needs an MTU of 1280, not 1279' \
+            ' (--mtu)'
+        self.refuses(line, v6, mtu=1279)
+        texts(v6, mtu=1280)
+        texts(mtu=68)
+        there = a_host()
+        there.links['nic1'] = link(1, 'nic1', mtu=1279)
+        self.refuses(line, v6, there)
+        texts(v6, there, mtu=1500)
+        for device in 'nic2', 'br-nic2':
+            there = a_host(addresses={device: [{
+                'address': '2001:db8::9/64', 'lifetime': 600}]})
+            self.refuses('nic2: address 2001:db8::9/64 needs an MTU of 1280,'
+                         ' not 1279 (--mtu)', there=there, mtu=1279)
 
     def test_numbers(self):
         self.refuses('priority 1002: taken by "rule 1002" (--priority-base)',

@@ -149,6 +149,29 @@ class Daemons(unittest.TestCase):
         self.assertIn(('encap/trace', ['tunnel=t1', 'format=json']),
                       self.vswitchd.asked)
 
+    def test_an_endpoint_without_a_nic(self):
+        """It is on lo; the NICs have a bridge all the same."""
+        self.vswitchd.answers['encap/show'] = data('show-lo.json')
+        result = self.hosts.tool('top', '--once', '--totals')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout,
+                         r'\n10\.0\.0\.1 \* +up +lo +0 +0 +0 +0 +2 ')
+        self.assertRegex(result.stdout, r'\nnic1 +up +br-nic1 +1\.00k +100k'
+                         r' +1\.00k +100k .* -\n')
+        self.assertRegex(result.stdout, r'\nnic2 +up +br-nic2 +- .* -\n')
+        result = self.hosts.tool('report', '-')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('<h2>NICs</h2>', result.stdout)
+        self.assertRegex(result.stdout, r'<td>nic1</td><td>.*>br-nic1<.*'
+                         r'<td class="number">1,000</td>'
+                         r'<td class="number">100,000</td>')
+        text = self.scrape(self.exporter('127.0.0.1:0'))
+        for line in ('nic_up{nic="nic1"} 1.0',
+                     'nic_info{bridge="br-nic2",eswitch="",nic="nic2",'
+                     'numa=""} 1.0',
+                     'nic_receive_packets_total{nic="nic1"} 1000.0'):
+            self.assertIn('\novs_multinic_%s\n' % line, text)
+
     def test_once_away(self):
         self.stop()
         result = self.hosts.tool('top', '--once')

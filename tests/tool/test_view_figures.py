@@ -189,6 +189,35 @@ class View(unittest.TestCase):
              ('nic3', 'br-nic3', 'down', ['10.1.3.1']),
              ('nic4', 'br-nic4', 'down', ['10.1.4.1'])])
 
+    def test_nics_without_endpoints(self):
+        """The endpoint is on lo, the NICs on bridges with other addresses."""
+        show = json.loads(view_daemons.data('show-lo.json'))
+        for known in show['uplinks'], None:
+            if known is None:   # As an older ovs-vswitchd says it.
+                del show['uplinks']
+            self.view.add(sample(10, show=show, nics=nics(nic1=1)))
+            self.assertEqual(
+                [(row.name, row.bridge, row.state, row.endpoints, row.totals)
+                 for row in self.view.nics()],
+                [('nic1', 'br-nic1', 'up', [], {'tx-packets': 1}),
+                 ('nic2', 'br-nic2', 'up', [], {})] if known else [])
+
+    def test_nics_of_both_kinds(self):
+        """Each once, those of endpoints first."""
+        one = sample(10)
+        one.show['uplinks'] = [
+            {'name': name, 'up': True, 'eswitch': None, 'numa': None,
+             'bridge': 'br-' + name} for name in ('new', 'nic1', 'nic4')]
+        self.view.add(one)
+        self.assertEqual(
+            [(row.name, row.bridge, row.endpoints)
+             for row in self.view.nics()],
+            [('nic1', 'br-nic1', ['10.1.1.1']),
+             ('nic2a', 'br-nic2', ['10.1.2.1']),
+             ('nic2b', 'br-nic2', ['10.1.2.1']),
+             ('nic3', 'br-nic3', ['10.1.3.1']),
+             ('nic4', 'br-nic4', ['10.1.4.1']), ('new', 'br-new', [])])
+
     def test_shared_nic(self):
         one = sample(10)
         one.show['endpoints'][1]['uplinks'] = \

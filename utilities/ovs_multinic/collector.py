@@ -205,9 +205,7 @@ class Collector:
                 continue
             for interface in row.interfaces:
                 chassis[interface.name] = name
-        uplinks = {uplink['name']
-                   for row in (sample.show or {}).get('endpoints', [])
-                   for uplink in row['uplinks']}
+        uplinks = figures.uplinks(sample.show or {})
         for row in sorted(self._rows('Interface'), key=lambda row: row.name):
             if row.name in uplinks:
                 counters, at = self._stamps[row.name]

@@ -2,6 +2,7 @@
 """Settings of the database: bridges, ports, and keys of Open_vSwitch."""
 import dataclasses
 
+from ovs_multinic import keep
 from ovs_multinic.errors import Failure
 from ovs_multinic.step import PATIENCE_S, Step, wait_for
 
@@ -120,6 +121,12 @@ class Bridge(Step):
 
     def write(self, system, values):
         """Makes the bridge if needed and gives it VALUES."""
+        link = system.kernel.links().get(self.name)
+        now = self.before(system)
+        if link and now and values['hwaddr'] != now['hwaddr'] \
+                and (values['hwaddr'] or '').lower() != link.mac:
+            keep.refuse_lossy(system.kernel, self.name)
+
         def change(txn):
             row = system.database.row('Bridge', self.name)
             if row is None:
@@ -138,7 +145,8 @@ class Bridge(Step):
                 row.setkey('other_config', 'hwaddr', values['hwaddr'])
             elif 'hwaddr' in row.other_config:
                 row.delkey('other_config', 'hwaddr')
-        system.database.transact(change, self.text())
+        with keep.kept(system.kernel, self.name):
+            system.database.transact(change, self.text())
 
     def set(self, system):
         self.write(system, self._rest())
@@ -229,7 +237,16 @@ class Port(Step):
             row.type = value['type']
             row.options = value['options']
             row.mtu_request = [value['mtu']] if value['mtu'] else []
-        system.database.transact(change, self.text())
+        bridge = system.database.row('Bridge', self.bridge)
+        if bridge and not bridge.other_config.get('hwaddr'):
+            keep.refuse_lossy(system.kernel, self.bridge)
+        self.change(system, change, self.text())
+
+    def change(self, system, change, comment):
+        """Commits a CHANGE.  A bridge without hwaddr may take the MAC address
+        of a port that is new, or lose that of one that goes."""
+        with keep.kept(system.kernel, self.bridge):
+            system.database.transact(change, comment)
 
     def set(self, system):
         self.write(system, self._value())
@@ -272,9 +289,8 @@ class Port(Step):
         if before['row']:
             self.write(system, before['row'])
         else:
-            system.database.transact(
-                lambda _txn: bridge.delvalue('ports', port),
-                'del-port %s' % self.name)
+            self.change(system, lambda _txn: bridge.delvalue('ports', port),
+                        'del-port %s' % self.name)
         # ovs-vswitchd leaves a kernel's NIC with the MTU that it gave it.
         if self.mtu and before['mtu'] and system.kernel.index(self.name):
             system.kernel.set_link(self.name, mtu=before['mtu'])

@@ -75,7 +75,7 @@ class Nic:
     """A row.  Counters only grow while ovs-vswitchd runs."""
     name: str
     bridge: str
-    endpoints: list             # Their addresses.
+    endpoints: list             # Addresses of those on its bridge.
     state: str                  # "up", "down", "unknown".
     eswitch: str
     numa: int
@@ -105,6 +105,20 @@ class Neighbor:
     bridge: str
     mac: str                    # None: it is needed and not known.
     stale: bool
+
+
+def uplinks(show):
+    """What SHOW, an answer of encap/show, says about each uplink, with its
+    bridge, by name: those of endpoints in their order, then the others.  One
+    of an older ovs-vswitchd has no others."""
+    result = {}
+    for row in show.get('endpoints', []):
+        for uplink in row['uplinks']:
+            result.setdefault(uplink['name'],
+                              {**uplink, 'bridge': row['bridge']})
+    for uplink in show.get('uplinks', []):
+        result.setdefault(uplink['name'], uplink)
+    return result
 
 
 def parse_coverage(text):
@@ -260,26 +274,23 @@ class Figures:
         return result
 
     def nics(self):
-        """The uplinks of the endpoints' bridges, in their order."""
-        result = {}
-        for row in self.show.get('endpoints', []):
-            for uplink in row['uplinks']:
-                name = uplink['name']
-                if name in result:
-                    result[name].endpoints.append(row['ip'])
-                    continue
-                known = self.sample.nics.get(name) if self.alive else None
-                meter = self._nics.get(name)
-                up = uplink['up'] and (known or {}).get('link') != 'down'
-                state = 'up' if up else 'down'
-                result[name] = Nic(
-                    name=name, bridge=row['bridge'], endpoints=[row['ip']],
-                    state=state if self.alive else 'unknown',
-                    eswitch=uplink['eswitch'],
-                    numa=uplink['numa'],
-                    totals=known['counters'] if known else {},
-                    rates=meter.rates if meter else {})
-        return list(result.values())
+        """All uplinks, in the order of uplinks()."""
+        result = []
+        for name, uplink in uplinks(self.show).items():
+            known = self.sample.nics.get(name) if self.alive else None
+            meter = self._nics.get(name)
+            up = uplink['up'] and (known or {}).get('link') != 'down'
+            state = 'up' if up else 'down'
+            result.append(Nic(
+                name=name, bridge=uplink['bridge'],
+                endpoints=[row['ip'] for row in self.show['endpoints']
+                           if name in [own['name'] for own in
+                                       row['uplinks']]],
+                state=state if self.alive else 'unknown',
+                eswitch=uplink['eswitch'], numa=uplink['numa'],
+                totals=known['counters'] if known else {},
+                rates=meter.rates if meter else {}))
+        return result
 
     def events(self):
         """The coverage counters, drops first."""

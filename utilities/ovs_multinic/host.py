@@ -119,11 +119,8 @@ def read_routes(kernel, families, devices, tables):
     routes = []
     for family in families:
         for device in devices:
-            for route in kernel.routes(family, device=device):
-                # One with several next hops has no device of its own.
-                if 'hops' in route:
-                    route['devices'] = [device]
-                routes.append(route)
+            routes += [route for route in kernel.routes(family, device=device)
+                       if route not in routes]
         for table in tables:
             routes += [route for route in kernel.routes(family, table=table)
                        if route not in routes]

@@ -4,9 +4,12 @@
 Addresses, routes and rules are plain dictionaries, so that they can be
 compared and kept in files:
 
-  address  address ("10.1.0.1/24"), flags, scope, broadcast, peer, lifetime
+  address  address ("10.1.0.1/24"), flags, scope, broadcast, peer, lifetime,
+           preferred; the last two in seconds, where it ends
   route    family (4 or 6), table, dst ("10.1.0.0/24"), device, via, src,
-           metric, type, scope, protocol, tos, flags, metrics, pref
+           metric, type, scope, protocol, tos, flags, metrics, pref; of
+           several next hops hops, their number, and devices, their names
+  neighbor ip, mac; one that is there for good
   rule     family, priority, from ("10.1.0.1/32"), table, text; plain is true
            if it has no other selector or action
 """
@@ -24,9 +27,11 @@ try:
                                   NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST)
     from pyroute2.netlink.exceptions import NetlinkError
     from pyroute2.netlink.rtnl import (RTM_DELADDR, RTM_DELROUTE, RTM_DELRULE,
-                                       RTM_NEWADDR, RTM_NEWROUTE, RTM_NEWRULE)
+                                       RTM_NEWADDR, RTM_NEWNEIGH, RTM_NEWROUTE,
+                                       RTM_NEWRULE)
     from pyroute2.netlink.rtnl.fibmsg import fibmsg
     from pyroute2.netlink.rtnl.ifaddrmsg import ifaddrmsg
+    from pyroute2.netlink.rtnl.ndmsg import ndmsg
     from pyroute2.netlink.rtnl.rtmsg import rtmsg
 except ImportError as error:
     raise ImportError('package python3-pyroute2 is missing') from error
@@ -39,10 +44,12 @@ IFF_UP = 0x1
 IFF_LOOPBACK = 0x8
 IFA_F_NODAD = 0x02
 IFA_F_DADFAILED = 0x08
+IFA_F_DEPRECATED = 0x20
 IFA_F_TENTATIVE = 0x40
 IFA_F_NOPREFIXROUTE = 0x200
 IFA_F_KEPT = IFA_F_NOPREFIXROUTE | 0x100 | 0x400    # MANAGETEMPADDR, MCAUTO
 FOREVER = 0xffffffff
+NUD_PERMANENT = 0x80
 RTNH_F_ONLINK = 0x4
 RTN_UNICAST = 1
 RTPROT_KERNEL = 2
@@ -179,15 +186,18 @@ class Kernel:
     def _address(self, message):
         a = attributes(message)
         local = a.get('IFA_LOCAL', a['IFA_ADDRESS'])
-        life = a.get('IFA_CACHEINFO', {}).get('ifa_valid', FOREVER)
+        ends = a.get('IFA_CACHEINFO', {})
+        life, preferred = (ends.get(name, FOREVER)
+                           for name in ('ifa_valid', 'ifa_preferred'))
         return compact(
             address='%s/%d' % (local, message['prefixlen']),
             flags=a.get('IFA_FLAGS', message['flags']),
             scope=message['scope'], broadcast=a.get('IFA_BROADCAST'),
             peer=a['IFA_ADDRESS'] if a['IFA_ADDRESS'] != local else None,
-            lifetime=None if life == FOREVER else life)
+            lifetime=None if life == FOREVER else life,
+            preferred=None if preferred == FOREVER else preferred)
 
-    def _address_message(self, name, address):
+    def _address_message(self, name, address, flags=None, ends=False):
         interface = ipaddress.ip_interface(address['address'])
         message = ifaddrmsg()
         message['family'] = FAMILIES[interface.version]
@@ -197,26 +207,35 @@ class Kernel:
         local = str(interface.ip)
         message['attrs'] = [['IFA_LOCAL', local],
                             ['IFA_ADDRESS', address.get('peer', local)]]
+        if flags is not None:
+            message['attrs'].append(['IFA_FLAGS', flags])
+            if 'broadcast' in address:
+                message['attrs'].append(['IFA_BROADCAST',
+                                         address['broadcast']])
+            if interface.version == 4:
+                message['attrs'].append(['IFA_LABEL', name])
+        if ends:
+            deprecated = address.get('flags', 0) & IFA_F_DEPRECATED
+            message['attrs'].append(['IFA_CACHEINFO', {
+                'ifa_preferred': 0 if deprecated
+                else address.get('preferred', FOREVER),
+                'ifa_valid': address.get('lifetime', FOREVER)}])
         return message, 'address %s on %s' % (address['address'], name)
 
-    def add_address(self, name, address, dad=True):
+    def add_address(self, name, address, dad=True, ends=False):
         """Gives ADDRESS to an interface; without DAD an IPv6 address is
-        usable at once."""
-        message, what = self._address_message(name, address)
+        usable at once.  It stays for good, or ENDS when it says."""
         flags = address.get('flags', 0) & IFA_F_KEPT
         if not dad and version_of(address['address']) == 6:
             flags |= IFA_F_NODAD
-        message['attrs'].append(['IFA_FLAGS', flags])
-        if 'broadcast' in address:
-            message['attrs'].append(['IFA_BROADCAST', address['broadcast']])
-        if version_of(address['address']) == 4:
-            message['attrs'].append(['IFA_LABEL', name])
+        message, what = self._address_message(name, address, flags, ends)
         added = self.request(what, message, RTM_NEWADDR,
                              NLM_F_CREATE | NLM_F_EXCL,
                              but=(errno.EEXIST,))
         if added and flags & IFA_F_NODAD & ~address.get('flags', 0):
             # It is as it would be after DAD: take the mark away.
-            message['attrs'][2][1] = flags & ~IFA_F_NODAD
+            message, what = self._address_message(
+                name, address, flags & ~IFA_F_NODAD, ends)
             self.request(what, message, RTM_NEWADDR, NLM_F_REPLACE)
         return added
 
@@ -225,6 +244,31 @@ class Kernel:
         message, what = self._address_message(name, address)
         return self.request(what, message, RTM_DELADDR,
                             but=(errno.EADDRNOTAVAIL,))
+
+    # Neighbours.
+
+    def neighbors(self, name):
+        """The permanent neighbours on an interface."""
+        index = self.index(name)
+        return [] if index is None else [
+            {'ip': message.get_attr('NDA_DST'),
+             'mac': message.get_attr('NDA_LLADDR')}
+            for message in self.ip.get_neighbours(
+                match=lambda message: message['ifindex'] == index
+                and message['family'] in VERSIONS
+                and message['state'] & NUD_PERMANENT)]
+
+    def add_neighbor(self, name, neighbor):
+        """Gives an interface a permanent neighbour, in place of what it knows
+        of that address."""
+        message = ndmsg()
+        message['family'] = FAMILIES[version_of(neighbor['ip'])]
+        message['ifindex'] = self.need_index(name)
+        message['state'] = NUD_PERMANENT
+        message['attrs'] = [['NDA_DST', neighbor['ip']],
+                            ['NDA_LLADDR', neighbor['mac']]]
+        self.request('neighbour %s on %s' % (neighbor['ip'], name), message,
+                     RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE)
 
     # Routes.
 
@@ -253,7 +297,7 @@ class Kernel:
         a = attributes(message)
         family = VERSIONS[message['family']]
         metrics = attributes(a['RTA_METRICS']) if 'RTA_METRICS' in a else {}
-        hops = len(a.get('RTA_MULTIPATH', ()))
+        hops = a.get('RTA_MULTIPATH', ())
         other = next((name for name in ('RTA_ENCAP', 'RTA_VIA', RTA_NH_ID)
                       if name in a), 'RTA_SRC' if message['src_len'] else None)
         return compact(
@@ -267,7 +311,9 @@ class Kernel:
             flags=message['flags'] & RTNH_F_ONLINK,
             metrics={name: value for name, value in metrics.items()
                      if isinstance(name, str)},
-            pref=a.get('RTA_PREF'), hops=hops, other=other and str(other))
+            pref=a.get('RTA_PREF'), hops=len(hops),
+            devices=sorted({names[hop['oif']] for hop in hops}),
+            other='RTA_NH_ID' if other == RTA_NH_ID else other)
 
     def _route_message(self, route):
         message = rtmsg()
@@ -292,15 +338,17 @@ class Kernel:
                 'attrs': [list(item) for item in route['metrics'].items()]}])
         return message, route_text(route)
 
-    def add_route(self, route, replace=False):
+    def add_route(self, route, replace=False, first=False):
         """Adds a route; False if there is an equal one.  With REPLACE, takes
-        the place of one with its destination and metric."""
+        the place of one with its destination and metric.  With FIRST, one of
+        IPv4 comes before these."""
         message, what = self._route_message(route)
         # Appended, since several IPv4 routes may have one destination and
         # metric.  An appended IPv6 route would join the other's next hops.
         flags = NLM_F_CREATE | (
             NLM_F_REPLACE if replace else
-            NLM_F_APPEND if route['family'] == 4 else NLM_F_EXCL)
+            NLM_F_EXCL if route['family'] == 6 else
+            0 if first else NLM_F_APPEND)
         return self.request(what, message, RTM_NEWROUTE, flags,
                             but=() if replace else (errno.EEXIST,))
 

@@ -4,6 +4,7 @@ import dataclasses
 import ipaddress
 import os
 
+from ovs_multinic import keep
 from ovs_multinic import kernel as k
 from ovs_multinic import move
 from ovs_multinic import probe
@@ -13,7 +14,9 @@ from ovs_multinic.step import Step, wait_for
 
 @dataclasses.dataclass
 class Sysctl(Step):
-    """A file below /proc/sys.  NAME has slashes: interfaces may have dots."""
+    """A file below /proc/sys.  NAME has slashes: interfaces may have dots.
+    What an interface loses without IPv6 comes back with it, but for what
+    routers advertise."""
 
     kind = 'sysctl'
     IDENTITY = ('name',)
@@ -24,11 +27,23 @@ class Sysctl(Step):
         return 'sysctl %s=%s' % (self.name, self.value)
 
     def differences(self, system):
-        now = self.before(system)
+        now = self.now(system)
         yield 'sysctl ' + self.name, 'it is %s, but %s was applied' % (
             'gone' if now is None else now, self.value)
 
     def before(self, system):
+        now = self.now(system)
+        words = self.name.split('/')
+        if words[:3] != ['net', 'ipv6', 'conf'] \
+                or words[-1] != 'disable_ipv6':
+            return now
+        lost = keep.inventory(system.kernel, words[-2], (6,))
+        lost['addresses'] = [address for address in lost['addresses']
+                             if 'lifetime' not in address]
+        return {'value': now, 'device': words[-2], 'lost': lost}
+
+    def now(self, system):
+        """The value, or None."""
         try:
             with open(os.path.join(system.proc, self.name)) as stream:
                 return stream.read().strip()
@@ -45,19 +60,22 @@ class Sysctl(Step):
                 from None
 
     def is_set(self, system):
-        return self.before(system) == self.value
+        return self.now(system) == self.value
 
     def set(self, system):
         self.write(system, self.value)
 
     def unset(self, system, before):
-        now = self.before(system)
-        if now is None or now == before:
+        now = self.now(system)
+        more = before if isinstance(before, dict) else {'value': before}
+        if now is None or now == more['value']:
             return None
         if now != self.value:
             return 'sysctl %s: left at %s' % (self.name, now)
-        self.write(system, before)
-        return None
+        self.write(system, more['value'])
+        return '; '.join(keep.put_back(
+            system.kernel, more['device'], more['lost'])
+            if 'lost' in more else ()) or None
 
 
 @dataclasses.dataclass
@@ -83,7 +101,8 @@ class Up(Step):
 
     def unset(self, system, before):
         if not before['up'] and self.is_set(system):
-            system.kernel.set_link(self.device, state='down')
+            with keep.kept(system.kernel, self.device):
+                system.kernel.set_link(self.device, state='down')
         return None
 
 
@@ -121,8 +140,9 @@ class Addresses(Step):
         return {'there': [address['address'] for address in
                           self.on(system, self.device)],
                 'moved': moved,
-                'routes': move.routes_by(system.kernel, self.nic)
-                if moved else []}
+                'routes': [route for route in move.routes_by(
+                    system.kernel, self.nic) if moved
+                    or route.get('protocol') != k.RTPROT_KERNEL]}
 
     def set(self, system):
         before = self.before(system)
@@ -133,7 +153,7 @@ class Addresses(Step):
         for interface in fresh:
             if interface.version == 4:
                 probe.refuse_taken(self.device, str(interface.ip))
-        if moved:
+        if moved or before['routes']:
             self.move_here(system, before)
         for interface in fresh:
             address = {'address': str(interface)}
@@ -190,9 +210,10 @@ class Addresses(Step):
         if back and kernel.index(self.nic) is None:
             return 'address %s: left, there is no %s' % (
                 back[0]['address'], self.nic)
-        if back:
-            move.move(kernel, back, self.routes_back(system, before, down),
-                      None if gone else self.device, self.nic)
+        routes = self.routes_back(system, before, down)
+        if back or routes and kernel.index(self.nic) is not None:
+            move.move(kernel, back, routes, None if gone else self.device,
+                      self.nic)
         return 'address %s: left, it is no longer on %s' % (
             ', '.join(left), self.device) if left else None
 

@@ -22,6 +22,12 @@ def movable(route):
                 or route.get('protocol') == RTPROT_RA)
 
 
+def why_not(route):
+    """Why add_routes() cannot make a ROUTE like that, or None."""
+    return 'has %s' % route['other'] if 'other' in route else \
+        'has several next hops' if 'hops' in route else None
+
+
 def routes_by(kernel, device):
     """The routes by DEVICE that can be moved."""
     return [route for family in (4, 6)
@@ -38,13 +44,30 @@ def arrange(addresses):
                 if k.version_of(address['address']) == 6]
 
 
-def add_routes(kernel, routes, device):
+def leading(kernel, routes):
+    """Those of the IPv4 ROUTES that come before others of the same prefix and
+    metric, by other interfaces maybe: the kernel takes the first."""
+    def key(route):
+        return route['table'], route['dst'], route.get('tos'), \
+            route.get('metric')
+
+    wanted = [route for route in routes if route['family'] == 4]
+    first = {}
+    for table in {route['table'] for route in wanted}:
+        for route in kernel.routes(4, table=table):
+            first.setdefault(key(route), route)
+    return [route for route in wanted if first.get(key(route)) == route]
+
+
+def add_routes(kernel, routes, device, first=()):
     """Adds ROUTES by DEVICE, those that others need to reach their gateway
-    first.  Returns lines about those that the kernel refuses."""
+    first.  Those that are in FIRST, too, come before others of their prefix
+    and metric.  Returns lines about those that the kernel refuses."""
     problems = []
     for route in sorted(routes, key=lambda route: 'via' in route):
         try:
-            kernel.add_route({**route, 'device': device})
+            kernel.add_route({**route, 'device': device},
+                             first=route in first)
         except Failure as failure:
             problems.append(str(failure))
     return problems
@@ -55,7 +78,11 @@ def move(kernel, addresses, routes, source, target):
     TARGET.  Each may be None: addresses that are on SOURCE no more, or that
     go for good.  What else is on SOURCE stays there, but for routes that need
     one of ADDRESSES.  Goes on if the kernel refuses a route; fails then."""
+    first = []
     if source:
+        home = [{**route, 'device': source} for route in routes]
+        there = leading(kernel, home)
+        first = [route for route, one in zip(routes, home) if one in there]
         others = [address for address in kernel.addresses(source)
                   if address['address'] not in [
                       address['address'] for address in addresses]]
@@ -73,7 +100,7 @@ def move(kernel, addresses, routes, source, target):
     if target:
         for address in arrange(addresses):
             kernel.add_address(target, address, dad=False)
-        problems = add_routes(kernel, routes, target)
+        problems = add_routes(kernel, routes, target, first)
     if source:
         there = [address['address'] for address in kernel.addresses(source)]
         for address in arrange(others):

@@ -154,7 +154,7 @@ def problems(rows):
 
 
 def endpoints(view):
-    """The section with endpoints and NICs."""
+    """The section with endpoints."""
     parts = ['<h2>Endpoints</h2>\n']
     rows = view.endpoints()
     if not rows:
@@ -177,19 +177,24 @@ def endpoints(view):
           count(row.flows), screen.share(row.share),
           count(row.totals['tx-packets']), count(row.totals['rx-packets'])]
          for row in rows], (3, 4, 6, 7, 8, 9, 10)))
-    nics = view.nics()
-    if nics:
-        parts.append('<h2>NICs</h2>\n' + table(
-            ['NIC', 'Link', 'Bridge', 'eSwitch', 'NUMA', 'Packets sent',
-             'Bytes sent', 'Packets received', 'Bytes received', 'Lost'],
-            [[safe(row.name),
-              state('ok' if row.state == 'up' else 'dropped', row.state),
-              known(row.bridge), known(row.eswitch), known(row.numa),
-              *(count(row.totals.get(name)) for name in (
-                  'tx-packets', 'tx-bytes', 'rx-packets', 'rx-bytes')),
-              count(screen.lost(row, True))] for row in nics],
-            (4, 5, 6, 7, 8, 9)))
     return ''.join(parts)
+
+
+def nics(view):
+    """The section with NICs, empty if there are none."""
+    rows = view.nics()
+    if not rows:
+        return ''
+    return '<h2>NICs</h2>\n' + table(
+        ['NIC', 'Link', 'Bridge', 'eSwitch', 'NUMA', 'Packets sent',
+         'Bytes sent', 'Packets received', 'Bytes received', 'Lost'],
+        [[safe(row.name),
+          state('ok' if row.state == 'up' else 'dropped', row.state),
+          known(row.bridge), known(row.eswitch), known(row.numa),
+          *(count(row.totals.get(name)) for name in (
+              'tx-packets', 'tx-bytes', 'rx-packets', 'rx-bytes')),
+          count(screen.lost(row, True))] for row in rows],
+        (4, 5, 6, 7, 8, 9))
 
 
 def events(view):
@@ -225,4 +230,4 @@ def page(view, host, when):
         '</style>\n</head>\n<body>\n<h1>', safe(host), '</h1>\n'
         '<p class="faint">ovs-multinic report, ', safe(stamp), '</p>\n',
         problems(sample.problems), rail_map(sample.ways), endpoints(view),
-        events(view), '</body>\n</html>\n'])
+        nics(view), events(view), '</body>\n</html>\n'])

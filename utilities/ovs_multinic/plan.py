@@ -21,6 +21,7 @@ ENCAP_TYPE = 'geneve'
 # Above the rule for table local, below that for table main.
 MAX_PRIORITY = 32765
 MAX_TABLE = 0xffffffff
+IPV6_MIN_MTU = 1280             # RFC 8200, section 5.
 # Tables of the kernel, 0 being none.
 RESERVED_TABLES = {0, k.TABLE_DEFAULT, k.TABLE_MAIN, k.TABLE_LOCAL}
 
@@ -158,6 +159,7 @@ def refuse_unfit(request, where, host):
         raise Failure('%s: it is part of %s' % (nic, host.bonds[nic]))
     if where.link:
         refuse_nic(where, host)
+    refuse_mtu(request, where, host)
     if bridge in host.links and bridge not in host.bridges:
         raise Failure('%s: there is an interface %s that is no bridge of Open'
                       ' vSwitch (--bridge)' % (nic, bridge))
@@ -183,6 +185,21 @@ def refuse_unfit(request, where, host):
                         nic, interface, device, address['address']))
 
 
+def refuse_mtu(request, where, host):
+    """Fails if there would be IPv6 addresses on a link that is too small for
+    them: the kernel deletes those that are there."""
+    mtu = where.mtu or (where.link.mtu if where.link else IPV6_MIN_MTU)
+    if mtu >= IPV6_MIN_MTU:
+        return
+    addresses = [str(interface) for interface, _gateway in request.addresses]
+    addresses += [address['address'] for device in (where.nic, where.bridge)
+                  for address in host.global_addresses(device)]
+    for address in addresses:
+        if k.version_of(address) == 6:
+            raise Failure('%s: address %s needs an MTU of %d, not %d (--mtu)'
+                          % (where.nic, address, IPV6_MIN_MTU, mtu))
+
+
 def refuse_nic(where, host):
     """Fails if the NIC is in use, or what is on it cannot be moved."""
     nic, link = where.nic, where.link
@@ -197,9 +214,10 @@ def refuse_nic(where, host):
         raise Failure('%s: it is a port of bridge %s'
                       % (nic, host.ports[nic]))
     for route in host.routes_by(nic):
-        why = 'has several next hops' if 'hops' in route else \
-            'has %s' % route['other'] if 'other' in route else None
-        if why and move.movable(route) and host.global_addresses(nic):
+        why = move.why_not(route)
+        # Without addresses IPv4 routes may stay; of IPv6 nothing can.
+        if why and move.movable(route) and (
+                route['family'] == 6 or host.global_addresses(nic)):
             raise Failure('%s: %s cannot be moved, it %s'
                           % (nic, k.route_text(route), why))
 

@@ -119,7 +119,8 @@ def nic_columns(totals):
                lambda row: number(lost(row, totals)), 3, True),
         Column('NUMA', lambda row: text(row.numa), 5, True),
         Column('ESWITCH', lambda row: text(row.eswitch), 6),
-        Column('ENDPOINTS', lambda row: safe(', '.join(row.endpoints)), 4),
+        Column('ENDPOINTS', lambda row: text(', '.join(row.endpoints)
+                                             or None), 4),
     ]
 
 
