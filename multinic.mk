@@ -72,6 +72,7 @@ lib_libopenvswitch_la_SOURCES += \
 	lib/nic-forecast.c \
 	lib/nic-forecast.h \
 	lib/nic-offload.c \
+	lib/nic-offload-count.c \
 	lib/nic-offload.h \
 	lib/nic-offload-private.h \
 	lib/nic-offload-rule.c \
@@ -192,6 +193,7 @@ tests_ovstest_SOURCES += \
 	tests/nic-rule-twin.h \
 	tests/test-nic-base-rule.c \
 	tests/test-nic-offload.c \
+	tests/test-nic-offload-copies.c \
 	tests/test-nic-offload-port.c \
 	tests/test-nic-offload-worker.c \
 	tests/test-nic-rule.c \

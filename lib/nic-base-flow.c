@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "dpif.h"
 #include "hash.h"
 #include "openvswitch/hmap.h"
 #include "ovs-thread.h"
@@ -15,6 +16,8 @@ struct base_flow {
     struct hmap_node node;      /* In 'flows', by 'ufid'. */
     const struct netdev *netdev;
     ovs_u128 ufid;
+    ovs_u128 actions;           /* Their hash. */
+    struct dpif_flow_stats stats;
 };
 
 static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
@@ -41,16 +44,20 @@ find(const struct netdev *netdev, const ovs_u128 *ufid)
 }
 
 void
-nic_base_flow_add(const struct netdev *netdev, const ovs_u128 *ufid)
+nic_base_flow_add(const struct netdev *netdev, const ovs_u128 *ufid,
+                  const struct nlattr *actions, size_t actions_len)
 {
-    ovs_mutex_lock(&mutex);
-    if (!find(netdev, ufid)) {
-        struct base_flow *flow = xmalloc(sizeof *flow);
+    struct base_flow *flow;
 
+    ovs_mutex_lock(&mutex);
+    flow = find(netdev, ufid);
+    if (!flow) {
+        flow = xzalloc(sizeof *flow);
         flow->netdev = netdev;
         flow->ufid = *ufid;
         hmap_insert(&flows, &flow->node, hash_ufid(ufid));
     }
+    hash_bytes128(actions, actions_len, 0, &flow->actions);
     ovs_mutex_unlock(&mutex);
 }
 
@@ -64,6 +71,44 @@ nic_base_flow_remove(const struct netdev *netdev, const ovs_u128 *ufid)
     if (flow) {
         hmap_remove(&flows, &flow->node);
         free(flow);
+    }
+    ovs_mutex_unlock(&mutex);
+    return flow != NULL;
+}
+
+bool
+nic_base_flow_is_stale(const ovs_u128 *ufid, const struct nlattr *actions,
+                       size_t actions_len)
+{
+    struct base_flow *flow;
+    bool stale = false;
+    ovs_u128 hash;
+
+    hash_bytes128(actions, actions_len, 0, &hash);
+    ovs_mutex_lock(&mutex);
+    HMAP_FOR_EACH_WITH_HASH (flow, node, hash_ufid(ufid), &flows) {
+        if (ovs_u128_equals(flow->ufid, *ufid)) {
+            stale |= !ovs_u128_equals(flow->actions, hash);
+        }
+    }
+    ovs_mutex_unlock(&mutex);
+    return stale;
+}
+
+bool
+nic_base_flow_count(const struct netdev *netdev, const ovs_u128 *ufid,
+                    struct dpif_flow_stats *stats)
+{
+    struct base_flow *flow;
+
+    ovs_mutex_lock(&mutex);
+    flow = find(netdev, ufid);
+    if (flow) {
+        stats->n_packets = MAX(stats->n_packets, flow->stats.n_packets);
+        stats->n_bytes = MAX(stats->n_bytes, flow->stats.n_bytes);
+        stats->used = MAX(stats->used, flow->stats.used);
+        stats->tcp_flags |= flow->stats.tcp_flags;
+        flow->stats = *stats;
     }
     ovs_mutex_unlock(&mutex);
     return flow != NULL;

@@ -3,18 +3,33 @@
 #ifndef NIC_BASE_FLOW_H
 #define NIC_BASE_FLOW_H 1
 
-/* Which flows the base's own offload has: it does not say.  Any thread. */
+/* Which flows the base's own offload has, what of, and what NICs counted for
+ * them: it does not say, or not always.  Any thread. */
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "openvswitch/types.h"
 
+struct dpif_flow_stats;
 struct netdev;
+struct nlattr;
 
-/* Says that the base has flow 'ufid' of 'netdev', or has it no more.  The
- * second returns what it was before. */
-void nic_base_flow_add(const struct netdev *netdev, const ovs_u128 *ufid);
+/* Says that the base has flow 'ufid' of 'netdev', with 'actions', or has it no
+ * more.  The second returns what it was before. */
+void nic_base_flow_add(const struct netdev *netdev, const ovs_u128 *ufid,
+                       const struct nlattr *actions, size_t actions_len);
 bool nic_base_flow_remove(const struct netdev *netdev, const ovs_u128 *ufid);
+
+/* True if the base has flow 'ufid', of any netdev, with other actions than
+ * these. */
+bool nic_base_flow_is_stale(const ovs_u128 *ufid, const struct nlattr *actions,
+                            size_t actions_len);
+
+/* If the base has the flow, returns true and raises '*stats' to the highest
+ * that they ever were. */
+bool nic_base_flow_count(const struct netdev *netdev, const ovs_u128 *ufid,
+                         struct dpif_flow_stats *stats);
 
 /* Forgets all flows of 'netdev'. */
 void nic_base_flow_remove_all(const struct netdev *netdev);

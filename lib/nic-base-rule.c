@@ -17,6 +17,7 @@
 #include "nic-driver.h"
 #include "openvswitch/list.h"
 #include "ovs-thread.h"
+#include "timeval.h"
 #include "util.h"
 
 /* DPDK's ports are numbered with 16 bits. */
@@ -25,10 +26,14 @@ static unsigned long suspended[BITMAP_N_LONGS(UINT16_MAX + 1)]
 
 #ifdef DPDK_NETDEV
 COVERAGE_DEFINE(nic_base_rule_cross_nic);
+COVERAGE_DEFINE(nic_base_rule_stuck);
+
+enum { STUCK_MS = 1000 };
 
 struct base_rule {
-    struct ovs_list node;       /* In 'rules'. */
+    struct ovs_list node;       /* In 'rules' or 'stuck'. */
     uint16_t port_id;
+    long long int until;        /* In 'stuck': not to be tried before. */
     struct rte_flow *flow;      /* NULL: gone.  Changes with
                                  * 'nic_ethdev_rwlock' write-held. */
 };
@@ -37,6 +42,8 @@ struct base_rule {
 static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
 static struct ovs_list rules OVS_GUARDED_BY(mutex)
     = OVS_LIST_INITIALIZER(&rules);
+static struct ovs_list stuck OVS_GUARDED_BY(mutex)
+    = OVS_LIST_INITIALIZER(&stuck);     /* By 'until'. */
 
 static struct base_rule *
 base_rule_cast(struct rte_flow *handle)
@@ -136,25 +143,54 @@ nic_base_rule_create(uint16_t port_id, const struct rte_flow_attr *attr,
     return handle;
 }
 
-int
-nic_base_rule_destroy(uint16_t port_id, struct rte_flow *handle,
-                      struct rte_flow_error *error)
+/* 'rule' is in no list. */
+static void
+destroy(struct base_rule *rule)
+    OVS_REQ_RDLOCK(nic_ethdev_rwlock)
 {
-    struct base_rule *rule = base_rule_cast(handle);
-    int retval = 0;
-
-    ovs_rwlock_rdlock(&nic_ethdev_rwlock);
-    if (rule->flow) {
-        retval = rte_flow_destroy(port_id, rule->flow, error);
-    }
-    if (!retval) {
+    if (rule->flow && nic_driver_destroy(rule->port_id, rule->flow)) {
+        COVERAGE_INC(nic_base_rule_stuck);
+        rule->until = time_msec() + STUCK_MS;
         ovs_mutex_lock(&mutex);
-        ovs_list_remove(&rule->node);
+        ovs_list_push_back(&stuck, &rule->node);
         ovs_mutex_unlock(&mutex);
+    } else {
         free(rule);
     }
+}
+
+int
+nic_base_rule_destroy(uint16_t port_id OVS_UNUSED, struct rte_flow *handle,
+                      struct rte_flow_error *error OVS_UNUSED)
+{
+    struct base_rule *rule = base_rule_cast(handle);
+
+    ovs_rwlock_rdlock(&nic_ethdev_rwlock);
+    ovs_mutex_lock(&mutex);
+    ovs_list_remove(&rule->node);
+    ovs_mutex_unlock(&mutex);
+    destroy(rule);
     ovs_rwlock_unlock(&nic_ethdev_rwlock);
-    return retval;
+    return 0;
+}
+
+/* Returns a stuck rule that is to be tried, out of its list, or NULL. */
+static struct base_rule *
+take_stuck(void)
+{
+    struct base_rule *rule = NULL;
+
+    ovs_mutex_lock(&mutex);
+    if (!ovs_list_is_empty(&stuck)) {
+        rule = CONTAINER_OF(ovs_list_front(&stuck), struct base_rule, node);
+        if (rule->until <= time_msec()) {
+            ovs_list_remove(&rule->node);
+        } else {
+            rule = NULL;
+        }
+    }
+    ovs_mutex_unlock(&mutex);
+    return rule;
 }
 
 int
@@ -177,9 +213,8 @@ nic_base_rule_query(uint16_t port_id, struct rte_flow *handle,
 #endif
 
 void
-nic_base_rule_suspend(uint16_t port_id)
+nic_base_rule_forget(uint16_t port_id OVS_UNUSED)
 {
-    bitmap_set1(suspended, port_id);
 #ifdef DPDK_NETDEV
     struct base_rule *rule;
 
@@ -189,7 +224,35 @@ nic_base_rule_suspend(uint16_t port_id)
             rule->flow = NULL;
         }
     }
+    LIST_FOR_EACH (rule, node, &stuck) {
+        if (rule->port_id == port_id) {
+            rule->flow = NULL;
+        }
+    }
     ovs_mutex_unlock(&mutex);
+#endif
+}
+
+void
+nic_base_rule_suspend(uint16_t port_id)
+{
+    bitmap_set1(suspended, port_id);
+    nic_base_rule_forget(port_id);
+}
+
+void
+nic_base_rule_run(void)
+{
+#ifdef DPDK_NETDEV
+    /* Not all of many at once. */
+    for (int i = 0; i < 16; i++) {
+        struct base_rule *rule = take_stuck();
+
+        if (!rule) {
+            break;
+        }
+        destroy(rule);
+    }
 #endif
 }
 

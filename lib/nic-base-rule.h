@@ -24,10 +24,12 @@ struct rte_flow_error;
 struct rte_flow_item;
 
 /* As rte_flow_create(), rte_flow_destroy() and rte_flow_query(), for the base
- * alone.  Handles of rules that are gone can be destroyed, with success, and
- * not queried.  Between nic_base_rule_suspend() and _resume() a port takes no
- * rules: ENODEV.  Nor does it ever take one with 'transfer' whose output is to
- * a port of another driver or, with mlx5, another switch domain: EINVAL. */
+ * alone.  Handles can always be destroyed, with success: the base would never
+ * try again what a NIC does not remove, and ends the program when it puts the
+ * flow again.  Those of rules that are gone are not queried.  Between
+ * nic_base_rule_suspend() and _resume() a port takes no rules: ENODEV.  Nor
+ * does it ever take one with 'transfer' whose output is to a port of another
+ * driver or, with mlx5, another switch domain: EINVAL. */
 struct rte_flow *nic_base_rule_create(uint16_t port_id,
                                       const struct rte_flow_attr *,
                                       const struct rte_flow_item *,
@@ -41,6 +43,14 @@ int nic_base_rule_query(uint16_t port_id, struct rte_flow *,
                         const struct rte_flow_action *, void *data,
                         struct rte_flow_error *)
     OVS_EXCLUDED(nic_ethdev_rwlock);
+
+/* Removes what NICs would not remove before, now and then. */
+void nic_base_rule_run(void)
+    OVS_REQ_RDLOCK(nic_ethdev_rwlock);
+
+/* 'port_id' is no port any more, nor has it rules. */
+void nic_base_rule_forget(uint16_t port_id)
+    OVS_REQ_WRLOCK(nic_ethdev_rwlock);
 
 /* The rules of 'port_id' are gone or will be at once. */
 void nic_base_rule_suspend(uint16_t port_id)

@@ -14,6 +14,7 @@
 #include "netdev-vport.h"
 #include "netlink.h"
 #include "nic-base-flow.h"
+#include "nic-base-rule.h"
 #include "nic-ethdev.h"
 #include "nic-offload.h"
 #include "nic-tally.h"
@@ -26,18 +27,39 @@
 /* The base's flow API. */
 #define BASE netdev_offload_dpdk
 
+/* As flow_get() of the base, which cannot tell what was counted while it is
+ * about to change a rule, nor after the port was stopped. */
+static int
+base_get(struct netdev *netdev, const ovs_u128 *ufid,
+         struct dpif_flow_stats *stats, struct dpif_flow_attrs *attrs)
+{
+    int error;
+
+    memset(stats, 0, sizeof *stats);
+    error = BASE.flow_get(netdev, NULL, NULL, ufid, stats, attrs, NULL);
+    if (error) {
+        attrs->offloaded = false;
+        attrs->dp_layer = "ovs";
+    }
+    return nic_base_flow_count(netdev, ufid, stats) ? 0 : error;
+}
+
 static int
 base_put(struct netdev *netdev, struct match *match, struct nlattr *actions,
          size_t actions_len, const ovs_u128 *ufid, struct offload_info *info,
          struct dpif_flow_stats *stats)
 {
-    int error = BASE.flow_put(netdev, match, actions, actions_len, ufid, info,
-                              stats);
+    struct dpif_flow_stats before;
+    struct dpif_flow_attrs attrs;
+    int error;
 
-    if (error) {
-        nic_base_flow_remove(netdev, ufid);
-    } else {
-        nic_base_flow_add(netdev, ufid);
+    base_get(netdev, ufid, &before, &attrs);
+    error = BASE.flow_put(netdev, match, actions, actions_len, ufid, info,
+                          stats);
+    if (!error) {
+        nic_base_flow_add(netdev, ufid, actions, actions_len);
+    } else if (nic_base_flow_remove(netdev, ufid)) {
+        nic_offload_add_stats(netdev, ufid, &before);
     }
     return error;
 }
@@ -45,8 +67,13 @@ base_put(struct netdev *netdev, struct match *match, struct nlattr *actions,
 static void
 base_forget(struct netdev *netdev, const ovs_u128 *ufid)
 {
+    struct dpif_flow_stats stats;
+    struct dpif_flow_attrs attrs;
+
+    base_get(netdev, ufid, &stats, &attrs);
     if (nic_base_flow_remove(netdev, ufid)) {
         BASE.flow_del(netdev, ufid, NULL);
+        nic_offload_add_stats(netdev, ufid, &stats);
     }
 }
 
@@ -78,13 +105,15 @@ flow_put(struct netdev *netdev, struct match *match, struct nlattr *actions,
 
     if (!nic_offload_put(netdev, ufid, match, actions, actions_len,
                          info->orig_in_port)) {
-        return base_put(netdev, match, actions, actions_len, ufid, info,
-                        stats);
+        int error = base_put(netdev, match, actions, actions_len, ufid, info,
+                             stats);
+
+        /* A flow that fails is forgotten, with what NICs have counted. */
+        return nic_offload_get(netdev, ufid, &ours, &attrs) ? 0 : error;
     }
+    base_forget(netdev, ufid);
     if (nic_offload_get(netdev, ufid, &ours, &attrs)) {
-        if (attrs.offloaded) {
-            base_forget(netdev, ufid);
-        } else {
+        if (!attrs.offloaded) {
             base_mark(netdev, match, ufid, info);
         }
         if (stats) {
@@ -110,19 +139,22 @@ flow_del(struct netdev *netdev, const ovs_u128 *ufid,
 }
 
 static int
-flow_get(struct netdev *netdev, struct match *match, struct nlattr **actions,
-         const ovs_u128 *ufid, struct dpif_flow_stats *stats,
-         struct dpif_flow_attrs *attrs, struct ofpbuf *buf)
+flow_get(struct netdev *netdev, struct match *match OVS_UNUSED,
+         struct nlattr **actions OVS_UNUSED, const ovs_u128 *ufid,
+         struct dpif_flow_stats *stats, struct dpif_flow_attrs *attrs,
+         struct ofpbuf *buf OVS_UNUSED)
 {
-    struct dpif_flow_stats ignored;
+    struct dpif_flow_stats base;
 
     attrs->dp_extra_info = NULL;
     if (!nic_offload_get(netdev, ufid, stats, attrs)) {
-        return BASE.flow_get(netdev, match, actions, ufid, stats, attrs, buf);
+        return base_get(netdev, ufid, stats, attrs);
     }
-    if (!attrs->offloaded) {
-        /* Perhaps marked. */
-        BASE.flow_get(netdev, match, actions, ufid, &ignored, attrs, buf);
+    if (!attrs->offloaded && !base_get(netdev, ufid, &base, attrs)) {
+        /* Marked, or no flow of a tunnel any more. */
+        stats->n_packets += base.n_packets;
+        stats->n_bytes += base.n_bytes;
+        stats->used = MAX(stats->used, base.used);
     }
     return 0;
 }
@@ -164,9 +196,16 @@ init_flow_api(struct netdev *netdev)
 static void
 uninit_flow_api(struct netdev *netdev)
 {
+    int port_id = netdev_dpdk_get_port_id(netdev);
+
     nic_offload_remove_netdev(netdev);
     nic_base_flow_remove_all(netdev);
     BASE.uninit_flow_api(netdev);
+    if (port_id >= 0) {
+        ovs_rwlock_wrlock(&nic_ethdev_rwlock);
+        nic_base_rule_forget(port_id);
+        ovs_rwlock_unlock(&nic_ethdev_rwlock);
+    }
 }
 
 static int

@@ -18,7 +18,6 @@ struct miniflow;
 /* What a copy of the flow, in the datapath of a PMD thread, has been told of
  * the NIC's packets. */
 struct nic_claim {
-    unsigned int pmd_id;
     const void *copy;
     uint64_t packets, bytes;
 };
@@ -77,6 +76,13 @@ struct nic_offload_outcome {
                                  * ports; 0: none. */
     bool news;                  /* For other flows. */
 };
+
+/* Returns the flow 'ufid' of 'netdev', or of any: there is not more than one,
+ * see nic_offload_put(); or NULL.  Callers hold 'nic_ethdev_rwlock' or are the
+ * flow's worker. */
+struct nic_offload *nic_offload_find(const struct netdev *netdev,
+                                     const ovs_u128 *ufid);
+struct nic_offload *nic_offload_find_any(const ovs_u128 *ufid);
 
 /* True if what 'why' says can change without news. */
 bool nic_offload_can_pass(enum nic_refusal why);

@@ -12,6 +12,7 @@
 #include "hash.h"
 #include "netdev-offload.h"
 #include "netdev-provider.h"
+#include "nic-base-flow.h"
 #include "nic-base-rule.h"
 #include "nic-eswitch.h"
 #include "nic-offload-private.h"
@@ -56,8 +57,8 @@ get_latest_news(void)
 
 /* The table. */
 
-static struct nic_offload *
-find(const struct netdev *netdev, const ovs_u128 *ufid)
+struct nic_offload *
+nic_offload_find(const struct netdev *netdev, const ovs_u128 *ufid)
 {
     struct nic_offload *offload;
 
@@ -65,6 +66,20 @@ find(const struct netdev *netdev, const ovs_u128 *ufid)
                              hash_bytes(ufid, sizeof *ufid, 0), &offloads) {
         if (ovs_u128_equals(offload->ufid, *ufid)
             && offload->netdev == netdev) {
+            return offload;
+        }
+    }
+    return NULL;
+}
+
+struct nic_offload *
+nic_offload_find_any(const ovs_u128 *ufid)
+{
+    struct nic_offload *offload;
+
+    CMAP_FOR_EACH_WITH_HASH (offload, node,
+                             hash_bytes(ufid, sizeof *ufid, 0), &offloads) {
+        if (ovs_u128_equals(offload->ufid, *ufid)) {
             return offload;
         }
     }
@@ -232,7 +247,7 @@ nic_offload_put(struct netdev *netdev, const ovs_u128 *ufid,
     bool known, ours;
 
     nic_offload_workers_init();
-    offload = find(netdev, ufid);
+    offload = nic_offload_find(netdev, ufid);
     known = offload != NULL;
     if (!known) {
         if (!netdev_get_tunnel_config(netdev)
@@ -245,11 +260,41 @@ nic_offload_put(struct netdev *netdev, const ovs_u128 *ufid,
     }
     set_flow(offload, match, actions, actions_len, orig_in_port);
     ours = update(offload, known);
-    if (!ours) {
+    if (!ours && !known) {
         nic_offload_del(netdev, ufid);
     }
     run_now_and_then();
     return ours;
+}
+
+void
+nic_offload_mix_masks(ovs_u128 *ufid, const struct flow_wildcards *wc)
+{
+    struct flow masks = wc->masks;
+    ovs_u128 hash;
+
+    /* Only translation uses this. */
+    masks.tunnel.metadata.tab = NULL;
+    hash_bytes128(&masks, sizeof masks, 0, &hash);
+    ufid->u64.lo ^= hash.u64.lo;
+    ufid->u64.hi ^= hash.u64.hi;
+}
+
+bool
+nic_offload_is_stale(const ovs_u128 *ufid, const struct nlattr *actions,
+                     size_t actions_len)
+{
+    struct nic_offload *offload;
+    bool stale;
+
+    ovs_rwlock_rdlock(&nic_ethdev_rwlock);
+    offload = nic_offload_find_any(ufid);
+    stale = (offload
+             ? (actions_len != offload->actions_len
+                || memcmp(actions, offload->actions, actions_len))
+             : nic_base_flow_is_stale(ufid, actions, actions_len));
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
+    return stale;
 }
 
 bool
@@ -259,7 +304,7 @@ nic_offload_del(const struct netdev *netdev, const ovs_u128 *ufid)
     bool news = false;
 
     ovs_rwlock_rdlock(&nic_ethdev_rwlock);
-    offload = find(netdev, ufid);
+    offload = nic_offload_find(netdev, ufid);
     if (offload) {
         remove_offload(offload, &news);
     }
@@ -275,87 +320,12 @@ nic_offload_forget(const ovs_u128 *ufid)
     bool news = false;
 
     ovs_rwlock_rdlock(&nic_ethdev_rwlock);
-    CMAP_FOR_EACH_WITH_HASH (offload, node,
-                             hash_bytes(ufid, sizeof *ufid, 0), &offloads) {
-        if (ovs_u128_equals(offload->ufid, *ufid)) {
-            remove_offload(offload, &news);
-        }
+    offload = nic_offload_find_any(ufid);
+    if (offload) {
+        remove_offload(offload, &news);
     }
     ovs_rwlock_unlock(&nic_ethdev_rwlock);
     publish_news(news);
-}
-
-bool
-nic_offload_get(const struct netdev *netdev, const ovs_u128 *ufid,
-                struct dpif_flow_stats *stats, struct dpif_flow_attrs *attrs)
-{
-    struct nic_offload *offload;
-
-    ovs_rwlock_rdlock(&nic_ethdev_rwlock);
-    offload = find(netdev, ufid);
-    if (offload) {
-        if (!ovs_mutex_trylock(&offload->mutex)) {
-            nic_offload_refresh(offload);
-            ovs_mutex_unlock(&offload->mutex);
-        }
-        ovs_mutex_lock(&offload->last_mutex);
-        *stats = offload->stats;
-        attrs->offloaded = offload->counted != NULL;
-        attrs->dp_layer = (attrs->offloaded && !offload->partial
-                           && offload->why == NIC_OFFLOADABLE
-                           ? "dpdk" : "ovs");
-        ovs_mutex_unlock(&offload->last_mutex);
-    }
-    ovs_rwlock_unlock(&nic_ethdev_rwlock);
-    return offload != NULL;
-}
-
-static struct nic_claim *
-get_claim(struct nic_offload *offload, unsigned int pmd_id, const void *copy)
-    OVS_REQUIRES(offload->last_mutex)
-{
-    struct nic_claim *claim = NULL;
-
-    for (size_t i = 0; i < offload->n_claims; i++) {
-        if (offload->claims[i].pmd_id == pmd_id) {
-            claim = &offload->claims[i];
-        }
-    }
-    if (!claim) {
-        offload->claims = xrealloc(offload->claims, (offload->n_claims + 1)
-                                   * sizeof *offload->claims);
-        claim = &offload->claims[offload->n_claims++];
-        claim->copy = NULL;
-    }
-    if (claim->copy != copy) {
-        *claim = (struct nic_claim) { .pmd_id = pmd_id, .copy = copy };
-    }
-    return claim;
-}
-
-void
-nic_offload_claim(const struct netdev *netdev, const ovs_u128 *ufid,
-                  unsigned int pmd_id, const void *copy,
-                  struct dpif_flow_stats *stats)
-{
-    struct nic_offload *offload;
-
-    ovs_rwlock_rdlock(&nic_ethdev_rwlock);
-    offload = find(netdev, ufid);
-    if (offload) {
-        struct nic_claim *claim;
-
-        ovs_mutex_lock(&offload->last_mutex);
-        claim = get_claim(offload, pmd_id, copy);
-        claim->packets += offload->stats.n_packets - offload->claimed_packets;
-        claim->bytes += offload->stats.n_bytes - offload->claimed_bytes;
-        offload->claimed_packets = offload->stats.n_packets;
-        offload->claimed_bytes = offload->stats.n_bytes;
-        stats->n_packets = claim->packets;
-        stats->n_bytes = claim->bytes;
-        ovs_mutex_unlock(&offload->last_mutex);
-    }
-    ovs_rwlock_unlock(&nic_ethdev_rwlock);
 }
 
 /* Removes the rules of 'offload' that are on 'netdev' or to it. */
@@ -445,6 +415,7 @@ nic_offload_run(void)
 
     ovs_rwlock_rdlock(&nic_ethdev_rwlock);
     nic_ethdev_run(&news);
+    nic_base_rule_run();
     ovs_rwlock_unlock(&nic_ethdev_rwlock);
     publish_news(news);
     do {

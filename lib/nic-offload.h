@@ -25,6 +25,7 @@
 
 struct dpif_flow_attrs;
 struct dpif_flow_stats;
+struct flow_wildcards;
 struct match;
 struct netdev;
 struct nlattr;
@@ -32,11 +33,24 @@ struct nlattr;
 /* Adds the flow 'ufid' of 'netdev', or changes it: to 'match' and 'actions',
  * both copied.  'orig_in_port' is struct offload_info's.
  *
- * Returns true if it is ours, be it in a NIC or not.  Otherwise returns false,
- * and there is no flow 'ufid' here any more.  Offload threads. */
+ * Returns true if it is ours, be it in a NIC or not.  Otherwise returns false:
+ * it has no rules from here, and is here only for what NICs counted if it was
+ * ours before.  Offload threads. */
 bool nic_offload_put(struct netdev *netdev, const ovs_u128 *ufid,
                      const struct match *match, const struct nlattr *actions,
                      size_t actions_len, odp_port_t orig_in_port)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
+
+/* The base takes the values that a flow matches for its name, so that flows
+ * which match these values with other masks would share one rule.  Makes
+ * '*ufid' the name of one with 'masks', too.  Any thread. */
+void nic_offload_mix_masks(ovs_u128 *ufid, const struct flow_wildcards *masks);
+
+/* A PMD thread has got a copy of the flow 'ufid', which other copies have
+ * brought here.  Returns true if what is here was made of other actions, so
+ * that it must be put again.  Offload threads. */
+bool nic_offload_is_stale(const ovs_u128 *ufid, const struct nlattr *actions,
+                          size_t actions_len)
     OVS_EXCLUDED(nic_ethdev_rwlock);
 
 /* Removes flow 'ufid' of any netdev: the datapath has none any more, and its
@@ -56,14 +70,24 @@ bool nic_offload_get(const struct netdev *netdev, const ovs_u128 *ufid,
                      struct dpif_flow_stats *, struct dpif_flow_attrs *)
     OVS_EXCLUDED(nic_ethdev_rwlock);
 
+/* Adds what others, who have it no more, counted in a NIC for the flow.
+ * Offload threads. */
+void nic_offload_add_stats(const struct netdev *netdev, const ovs_u128 *ufid,
+                           const struct dpif_flow_stats *)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
+
 /* Each PMD thread has a copy of the flow, of which all are told what the NIC
- * has done, where the base would add it up again and again.  Sets packets and
- * bytes of '*stats', from nic_offload_get(), to the share of 'copy', which
- * 'pmd_id' has: what nobody was told before is given to whoever asks first.
- * Any thread. */
+ * has done, where the base would add it up again and again.  Changes packets
+ * and bytes of '*stats', which are those of all since ever, to the share of
+ * 'copy': what nobody was told before is given to whoever asks first, and no
+ * share shrinks.  Any thread. */
 void nic_offload_claim(const struct netdev *netdev, const ovs_u128 *ufid,
-                       unsigned int pmd_id, const void *copy,
-                       struct dpif_flow_stats *stats)
+                       const void *copy, struct dpif_flow_stats *stats)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
+
+/* The datapath has removed 'copy', whose address may soon be another's.
+ * Offload threads. */
+void nic_offload_disclaim(const ovs_u128 *ufid, const void *copy)
     OVS_EXCLUDED(nic_ethdev_rwlock);
 
 /* Removes all flows of 'netdev', and all rules on it and to it; the flows that

@@ -213,28 +213,11 @@ match_option(struct nic_rule *rule, const struct geneve_opt *value,
     return true;
 }
 
-/* True if 'mask', of 'length' bytes of options, has anything but lengths of
- * options, which follow from the length of all if there is one option. */
-static bool
-options_matched(const struct geneve_opt *value, struct geneve_opt *mask,
-                size_t length)
-{
-    if (length == sizeof *value * (value->length + 1)) {
-        uint8_t saved = mask->length;
-        bool matched;
-
-        mask->length = 0;
-        matched = !is_all_zeros(mask, length);
-        mask->length = saved;
-        return matched;
-    }
-    return !is_all_zeros(mask, length);
-}
-
 /* In flows from the datapath, options are the packet's bytes, and how many
  * there are is matched.  If any is matched, class, type and length of all are
  * (tun_metadata_to_geneve_udpif_mask()); then there may be only one, because
- * the datapath matches by place and the NIC anywhere. */
+ * the datapath matches by place and the NIC anywhere.  A match on lengths of
+ * options alone, of which a NIC sees only the sum, comes only from users. */
 static bool
 match_options(struct nic_rule *rule, const struct flow_tnl *tnl,
               struct flow_tnl *left)
@@ -249,12 +232,12 @@ match_options(struct nic_rule *rule, const struct flow_tnl *tnl,
     /* Without options, a flow may be in the other format. */
     if ((!(tnl->flags & FLOW_TNL_F_UDPIF) && tnl->metadata.present.map)
         || mask->present.len != 0xff
-        || length > sizeof mask->opts) {
+        || length > sizeof mask->opts || length % 4) {
         return nic_rule_refuse_field(rule, "tun_metadata");
     }
     rule->match.options_length_matched = true;
     rule->match.options_length = length / 4;
-    if (length && options_matched(value, mask->opts.gnv, length)) {
+    if (!is_all_zeros(mask->opts.gnv, length)) {
         if (length != sizeof *value * (value->length + 1)) {
             return nic_rule_refuse_field(rule, "tun_metadata");
         }

@@ -111,10 +111,17 @@ const struct nic_rule_case nic_rule_cases[] = {
     { "B: no options", 1, GENEVE("") ETH IP, "11",
       OUTER "options=0 bytes)," INNER
       "ip(frag=no) -> count,decap(50 bytes),output(11)" },
-    { "B: option not looked at", 1,
+    /* Two that are empty are as long as one of 4 bytes, and so on. */
+    { "B: length of one option", 1,
       GENEVE("{class=0/0,type=0/0,len=4,0/0}") ETH IP, "12",
-      OUTER "options=8 bytes)," INNER
-      "ip(frag=no) -> count,decap(58 bytes),output(12)" },
+      MATCH "tun_metadata" },
+    { "B: lengths of two options", 1,
+      GENEVE("{class=0/0,type=0/0,len=4,0/0}"
+             "{class=0/0,type=0/0,len=8,0/0}") ETH IP, "12",
+      MATCH "tun_metadata" },
+    { "B: length of an odd option", 1,
+      GENEVE("{class=0/0,type=0/0,len=12,0/0}") ETH IP, "12",
+      MATCH "tun_metadata" },
     { "B: option present, no matter which", 1,
       GENEVE("{class=0x102,type=0x80,len=4,0x10002/0}") ETH IP, "11",
       MATCH "tun_metadata" },

@@ -163,19 +163,23 @@ random_tunnel_wildcards(const struct flow_tnl *tnl, struct flow_tnl *m)
     if (tnl->flags & FLOW_TNL_F_UDPIF) {
         const struct geneve_opt *value = tnl->metadata.opts.gnv;
         struct geneve_opt *mask = m->metadata.opts.gnv;
+        bool lengths_only;
 
         m->flags |= FLOW_TNL_F_UDPIF;
         m->metadata.present.len = 0xff;
         if (random_range(4) == 0) {
             return;
         }
+        lengths_only = random_range(8) == 0;
         while (length) {
             size_t size = 4 + value->length * 4;
 
-            mask->opt_class = OVS_BE16_MAX;
-            mask->type = UINT8_MAX;
             mask->length = 0x1f;
-            random_mask(mask + 1, size - 4, 8, 6);
+            if (!lengths_only) {
+                mask->opt_class = OVS_BE16_MAX;
+                mask->type = UINT8_MAX;
+                random_mask(mask + 1, size - 4, 8, 6);
+            }
             length -= size;
             value += size / 4;
             mask += size / 4;

@@ -302,6 +302,54 @@ def measure_unused(build, label):
                                statistics).group(1))
 
 
+class Sender(threading.Thread):
+    """Sends a packet again and again."""
+
+    def __init__(self, wire, packet):
+        super().__init__(daemon=True)
+        self.wire, self.packet = wire, packet
+        self.stopped = threading.Event()
+
+    def run(self):
+        while not self.stopped.is_set():
+            for _ in range(BURST):
+                self.wire.send(self.packet)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *arguments):
+        self.stopped.set()
+        self.join()
+
+
+def measure_refused(build, label):
+    """PMD cycles for each packet through connection tracking into a tunnel,
+    which offload looks at and refuses, with hw-offload as 'label' says.  The
+    NIC of the model is full, so that it does not cost what no NIC does."""
+    with Host(build, offload=label == "on") as host:
+        daemon = host.daemon
+        daemon.model("limit-rules", "all", "0")
+        host.add_flows("br-int", "priority=40000,in_port=1,ip,"
+                       "actions=ct(table=1)", "table=1,ip,actions=2")
+        with Sender(host.workload, flow_of(0)):
+            wait_until(lambda: "tnl_push" in daemon.ctl("dpctl/dump-flows"),
+                       "the flow")
+            wait_until(lambda: packets(daemon) > 10000, "packets")
+            if label == "on":
+                wait_until(lambda: "recirculation" in json.dumps(host.show()),
+                           "the refusal")
+            daemon.ctl("dpif-netdev/pmd-stats-clear")
+            time.sleep(3)           # The interval that is measured.
+            statistics = daemon.ctl("dpif-netdev/pmd-stats-show")
+        assert host.n_rules() == 0
+        n = int(re.search(r"packets received: (\d+)", statistics).group(1))
+        assert n > 10000, statistics
+        return float(re.search(r"avg processing cycles per packet: ([0-9.]+)",
+                               statistics).group(1))
+
+
 def tunnelled(mac):
     """A packet from the other end of the third NIC's tunnel."""
     return udp_packet("192.0.3.2", "192.0.3.1", (0xc001, 6081),
@@ -366,6 +414,7 @@ OURS = ("ours",)
 ALL = collections.OrderedDict((
     ("rules", Figure(measure_rules, "us CPU", OURS)),
     ("unused", Figure(measure_unused, "cycles", ("off", "on"))),
+    ("refused", Figure(measure_refused, "cycles", ("off", "on"))),
     ("nics", Figure(measure_nics, "rules", OURS)),
     ("show", Figure(measure_show, "ms CPU", ("off", "on"))),
 ))

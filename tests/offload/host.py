@@ -91,7 +91,8 @@ class Host(lab.Daemons):
     representors.  Ports are net_tap's if TAPS, otherwise those of
     net_af_packet, which puts fragments together and cannot be started again.
     With ONE_ESWITCH they are all on one, as ports of one card can be.  With
-    TAG the endpoints are in that VLAN, tagged on the wire.
+    TAG the endpoints are in that VLAN, tagged on the wire.  PMDS is how many
+    PMD threads there are, at most one for each CPU.
     Without OFFLOAD all is done in software, and the model only says what NICs
     there are.  ESWITCH has words for the model's configuration, SETTINGS such
     for other_config."""
@@ -99,13 +100,16 @@ class Host(lab.Daemons):
 
     def __init__(self, nics=1, vms=1, family=4, kind='geneve', offload=True,
                  eswitch='', settings=(), mtu=1400, taps=False,
-                 one_eswitch=False, tag=None):
+                 one_eswitch=False, tag=None, pmds=1):
         Host.count += 1
         super().__init__('mnoff%d-%d' % (os.getpid(), Host.count),
                          ('host', 'far'))
         self.nics, self.family, self.kind = range(1, nics + 1), family, kind
         self.offload, self.mtu, self.one_eswitch = offload, mtu, one_eswitch
         self.tag = tag
+        cpus = sorted(os.sched_getaffinity(0))
+        self.cores = sorted(cpus[(Host.count + i) % len(cpus)]
+                            for i in range(pmds))
         self.uplinks = ['nic%d' % n for n in self.nics]
         self.vms = ['vm%d%c' % (n, 97 + i)
                     for n in self.nics for i in range(vms)]
@@ -148,13 +152,12 @@ class Host(lab.Daemons):
                       % (self.eswitch_of(int(port[2])), self.devices[port],
                          number if self.one_eswitch else ord(port[3]) - 97),
                       file=stream)
-        cpus = sorted(os.sched_getaffinity(0))
         self.start_database(
             'other_config:dpdk-init=true',
             'other_config:dpdk-extra="--no-huge --legacy-mem -m 256 --no-pci '
             '--no-telemetry --file-prefix=%s"' % self.name,
             'other_config:pmd-cpu-mask=%#x'
-            % (1 << cpus[Host.count % len(cpus)]),
+            % sum(1 << core for core in self.cores),
             'other_config:max-idle=%d' % MAX_IDLE,
             'other_config:hw-offload=%s' % str(self.offload).lower(),
             *('other_config:' + setting for setting in settings))
@@ -190,7 +193,9 @@ class Host(lab.Daemons):
                 'ofport_request=%d' % (100 + self.ports.index(port)),
                 'options:dpdk-devargs=%s,iface=%s'
                 % (self.devices[port], port), *settings,
-                *(('options:n_rxq=2',) if self.taps else ()),
+                # As many as there are queues for sending.
+                *(('options:n_rxq=%d' % (len(self.cores) + 1),)
+                  if self.taps else ()),
                 'mtu_request=%d'
                 % (1500 if port in self.uplinks else self.mtu))
 

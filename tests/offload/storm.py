@@ -19,6 +19,7 @@ EXPECTED = re.compile('|'.join((
     # What the model refuses because it was told to.
     r'netdev_offload_dpdk\(.*rte_flow creation failed: ',
     r'netdev_offload_dpdk\(.*Failed flow: ',
+    r'nic_driver(\(\w+\))?\|WARN\|.*: the NIC did not remove a rule, ',
     # It deletes what it has not been able to modify.
     r'netdev_offload_dpdk\(.*ufid \S+ is not associated with an rte flow',
     # A flow is purged while a revalidator has a look at it.
@@ -277,22 +278,29 @@ class Storm:
             ('fail-create %s' % rng.choice(('ENOMEM', 'EIO')),
              'fail-create off'),
             ('slow-create %d' % rng.randrange(1, 30), 'slow-create 0'),
+            ('fail-destroy EIO %d' % rng.randrange(1, 5), 'fail-destroy off'),
             ('geneve-option all %s' % rng.choice(('no', 'late')),
              'geneve-option all yes'),
             ('fail-query EIO', 'fail-query off')))
-        if self.is_away(begin.split()[0]):
+        what = begin.split()[0]
+        # Old rules stay: one is tried again after a second, as many times as
+        # all of them fail.
+        slack = {'slow-create': 3, 'fail-destroy': 6}.get(what, 0)
+        if slack:
+            what = 'slack'
+        if self.is_away(what):
             return
         self.note(begin)
-        if begin.startswith('slow'):
-            self.history.be_slow(3)
+        if slack:
+            self.history.be_slow(slack)
         self.host.model(begin)
 
         def stop():
             self.host.model(end)
-            if begin.startswith('slow'):
+            if slack:
                 self.history.stall(3)
                 self.history.slack = 0
-        self.later(begin.split()[0], stop)
+        self.later(what, stop)
 
     def step_mac(self):
         """A gateway has another MAC."""

@@ -188,6 +188,28 @@ class Faults(FaultTest):
         self.pair.in_nic('vm1a', self.frames(0), 'nic1')
         host.until('one account', lambda: self.accounted() == (1, 1))
 
+    def test_base_rule_stays(self):
+        """A rule of the base's own that a NIC does not remove is in nobody's
+        way, and goes in the end."""
+        def put(actions):
+            before = self.hardware.dump('all')
+            self.hardware.ofctl('mod-flows', 'br-int', 'udp,in_port=vm1a,'
+                                'tp_dst=5000,actions=' + actions)
+            host.until('new actions',
+                       lambda: self.hardware.dump('all') != before)
+            host.until('changes', lambda: not self.hardware.enqueued())
+        tunnel = 'set_field:0->tun_id,output:t1'
+        self.pair.in_nic('vm1a', self.frames(0), 'nic1')
+        put('drop')
+        host.until('a rule of the base',
+                   lambda: self.hardware.rules('-> count, drop'))
+        self.hardware.model('fail-destroy EIO')
+        for actions in tunnel, 'drop', tunnel, 'drop', tunnel:
+            put(actions)
+        self.hardware.model('fail-destroy off')
+        host.until('one rule', lambda: len(self.hardware.rules()) == 1)
+        self.pair.in_nic('vm1a', self.frames(0), 'nic1')
+
     def test_stays_until_port_goes(self):
         """A port that is removed takes all its rules with it."""
         self.pair.in_nic('vm1a', self.frames(0), 'nic1')

@@ -247,9 +247,24 @@ class Restart(LifeTest):
     """Ports of net_tap, which can be stopped and started again."""
     arguments = {'nics': 2, 'vms': 2, 'taps': True}
 
+    @staticmethod
+    def restart(hosts, port, function):
+        """Waits until PORT of HOSTS has been stopped and started for what
+        FUNCTION does: packets that come meanwhile are lost."""
+        def starts():
+            return [one.log('eswitch').count(', %s, started'
+                                             % one.devices[port])
+                    for one in hosts]
+        before = starts()
+        function()
+        host.until('%s starts' % port, lambda: all(
+            now > then for now, then in zip(starts(), before)))
+
     def mtu(self, port, mtu):
-        """Changes an MTU, for which the port is stopped and started."""
-        self.pair.vsctl('set', 'Interface', port, 'mtu_request=%d' % mtu)
+        """Changes an MTU, for which the port is stopped and started, after
+        ovs-vsctl has returned."""
+        self.restart(self.pair.hosts, port, lambda: self.pair.vsctl(
+            'set', 'Interface', port, 'mtu_request=%d' % mtu))
 
     def test_restarted_representor(self):
         """A VF's port is stopped, which takes its rules, and started."""
@@ -296,7 +311,9 @@ class Restart(LifeTest):
         for port in ('vm1a', 'nic1'):
             with self.subTest(port=port):
                 with self.stream(LANES[2]) as stream:
-                    self.hardware.model('reset', self.hardware.devices[port])
+                    self.restart([self.hardware], port,
+                                 lambda: self.hardware.model(
+                                     'reset', self.hardware.devices[port]))
                     stream.goes_on()
                 self.unharmed(stream)
                 self.warm()

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What NICs counted for a flow stays its own whatever becomes of it: no
+counter falls, and in the end OpenFlow has counted what was sent."""
+import re
+
+import host
+import packets
+import pair
+
+TUNNEL = 'set_field:%d->tun_id,output:t1'
+PLAIN = 'output:vm1b'
+SOFTWARE = 'output:LOCAL'       # No NIC has this port.
+BATCH = 20
+
+
+class Counts(pair.PairTest):
+    """One flow from vm1a, of which only the actions change."""
+    arguments = {'vms': 2}
+
+    def setUp(self):
+        super().setUp()
+        self.frames = [packets.inner('udp')]
+        self.sent, self.highest = 0, [0, 0]
+
+    def tearDown(self):
+        # Only numbers count here.
+        self.hardware.hear()
+        super().tearDown()
+
+    def change(self, actions):
+        """Changes the actions in place."""
+        before = self.actions()
+        self.hardware.ofctl('-OOpenFlow15', 'mod-flows', 'br-int',
+                            'in_port=vm1a,actions=' + actions)
+        host.until('new actions', lambda: self.actions() not in ('', before))
+        host.until('changes', lambda: not self.hardware.enqueued())
+
+    def actions(self):
+        """Of the datapath's flow, or '' if it has none."""
+        lines = self.lines()
+        return lines[0][lines[0].index('actions:'):] if lines else ''
+
+    def lines(self):
+        """The datapath's flow, as often as there are threads with a copy."""
+        return [line for line in self.hardware.dump('all')
+                if 'in_port(vm1a)' in line]
+
+    def counted(self):
+        """The packets that the datapath and OpenFlow have counted."""
+        text = self.hardware.ofctl('dump-flows', 'br-int', 'in_port=vm1a')
+        counts = [sum(int(re.search(r'packets:(\d+)', line).group(1))
+                      for line in self.lines()),
+                  int(re.search(r'n_packets=(\d+)', text).group(1))]
+        for now, highest in zip(counts, self.highest):
+            self.assertLessEqual(highest, now, 'a counter has fallen')
+        self.highest = counts
+        return counts
+
+    def send(self, number=BATCH):
+        """Sends NUMBER packets, and waits until they are counted."""
+        for i in range(number):
+            self.hardware.far['vm1a'].send(self.frames[i % len(self.frames)])
+        self.sent += number
+        host.until(lambda: '%s counted of %d' % (self.highest, self.sent),
+                   lambda: self.counted()[1] >= self.sent)
+        self.assertEqual(self.sent, self.highest[1])
+        self.hardware.hear()
+
+    def begin(self, actions):
+        """A flow with these ACTIONS, counted from 0."""
+        self.pair.flows('in_port=vm1a,actions=' + actions)
+        self.send(1)
+
+    def executed(self):
+        """How many packets of vm1a the NIC has taken care of."""
+        counters = self.hardware.passed()['vm1a']
+        return counters['executed'] + counters['dropped']
+
+    def in_nic(self):
+        """Sends until the NIC takes all."""
+        def all_executed():
+            before = self.executed()
+            self.send()
+            return self.executed() - before == BATCH
+        host.until(lambda: 'in the NIC: %s\n%s' % (
+            '\n'.join(self.lines()), '\n'.join(self.hardware.rules())),
+                   all_executed)
+
+    def test_out_of_the_tunnel(self):
+        """From a tunnel to what the base has in the NIC, to what none can do,
+        and back."""
+        self.begin(TUNNEL % 5)
+        self.in_nic()
+        for actions, nic in ((PLAIN, True), (TUNNEL % 6, True),
+                             ('drop', True), (TUNNEL % 5, True),
+                             (SOFTWARE, False), (TUNNEL % 6, True),
+                             (SOFTWARE, False), (PLAIN, True),
+                             (SOFTWARE, False)):
+            self.change(actions)
+            if nic:
+                self.in_nic()
+            self.send()
+        self.end()
+
+    def end(self):
+        """OpenFlow has counted all, and the datapath all but the first."""
+        self.assertEqual([self.sent - 1, self.sent],
+                         host.settled(self.counted))
+
+
+class Threads(Counts):
+    """Two PMD threads, which both have a copy of the flow."""
+    arguments = {'vms': 2, 'taps': True, 'pmds': 2}
+
+    def setUp(self):
+        super().setUp()
+        self.frames = [packets.inner('udp', sport=port)
+                       for port in range(4000, 4010)]
+
+    def end(self):
+        """How many packets were a thread's first is by chance."""
+        self.assertEqual(2, len(self.lines()))
+        self.assertEqual(self.sent, host.settled(self.counted)[1])
+
+
+class Restart(Counts):
+    """A port of net_tap, which can be stopped and started."""
+    arguments = {'vms': 2, 'taps': True}
+    test_out_of_the_tunnel = None
+
+    def test_restart(self):
+        """Rules of the base go when their port is stopped, what they counted
+        does not."""
+        # What matches all that a tunnel needs can get its actions.
+        self.begin(TUNNEL % 5)
+        self.change(PLAIN)
+        self.in_nic()
+        self.addCleanup(self.mtu, self.hardware.mtu)
+        self.mtu(self.hardware.mtu - 10)
+        host.until('no rule', lambda: not self.hardware.rules())
+        self.counted()
+        self.assertFalse([line for line in self.lines()
+                          if 'dp:dpdk' in line])
+        self.probe()
+        self.change(TUNNEL % 5)
+        self.in_nic()
+        self.change(PLAIN)
+        self.in_nic()
+        self.assertEqual(self.sent, host.settled(self.counted)[1])
+
+    def probe(self):
+        """Sends until packets pass again, and no more are on their way."""
+        def passes():
+            self.hardware.far['vm1a'].send(self.frames[0])
+            return self.hardware.hear().get('vm1b')
+        host.until('traffic', passes)
+        self.sent = host.settled(self.counted)[1]
+
+    def mtu(self, mtu):
+        """Changes the MTU of vm1a, for which it is stopped and started."""
+        self.pair.vsctl('set', 'Interface', 'vm1a', 'mtu_request=%d' % mtu)
