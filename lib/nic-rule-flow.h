@@ -27,6 +27,12 @@
  * - VXLAN flags and reserved bytes, Geneve version, and whether the outer
  *   checksums are right.
  *   Software drops what is wrong there.
+ * - whether the outer IPv4 header has options, with which software drops the
+ *   packet: mlx5 matches the header's length only where firmware can.
+ * - whether the lengths in IP headers, outer and inner, fit the packet.  In
+ *   software a header with a length that is too large has no fields but the
+ *   EtherType, and what is behind a length that is too small does not count,
+ *   be it the ports.  To a rule the packet is the one with right lengths.
  *
  * Pure functions of their arguments, any thread, no allocation. */
 

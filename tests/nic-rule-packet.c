@@ -147,14 +147,21 @@ put_checksum(struct packet *p, size_t l3)
     memcpy(&p->data[l3 + 10], &sum, sizeof sum);
 }
 
-/* Fills in what depends on what follows. */
+/* Fills in what depends on what follows.  'fault' is that of a length here. */
 static void
-finish_ip(struct packet *p, size_t l3, bool ipv6)
+finish_ip(struct packet *p, size_t l3, bool ipv6, enum packet_fault fault)
 {
+    size_t length = ipv6 ? p->n - l3 - 40 : p->n - l3;
+
+    if (p->wanted == fault) {
+        p->fault = fault;
+        p->wrong = l3;
+        length += p->error;
+    }
     if (ipv6) {
-        set16(p, l3 + 4, p->n - l3 - 40);
+        set16(p, l3 + 4, length);
     } else {
-        set16(p, l3 + 2, p->n - l3);
+        set16(p, l3 + 2, length);
         put_checksum(p, l3);
         fix(p, l3 + 10, 2, 0xff);
         p->ipv4[p->n_ipv4++] = l3;
@@ -165,7 +172,8 @@ static void
 put_ipv4(struct packet *p, const struct level_seed *seed, unsigned int proto,
          bool tunnel)
 {
-    bool options = !tunnel && PICK(seed->options, 0, 0, 0, 1);
+    bool options = (tunnel ? p->wanted == PACKET_OUTER_OPTIONS
+                    : PICK(seed->options, 0, 0, 0, 1));
 
     fix(p, p->n, 1, 0xff);
     fix(p, p->n + 2, 2, 0xff);
@@ -183,6 +191,9 @@ put_ipv4(struct packet *p, const struct level_seed *seed, unsigned int proto,
     put32(p, 0x0a000000 + seed->ip_dst % 3);
     if (options) {
         put32(p, 0x01010101);
+    }
+    if (tunnel && options) {
+        p->fault = PACKET_OUTER_OPTIONS;
     }
 }
 
@@ -252,7 +263,7 @@ put_plain(struct packet *p, const struct level_seed *seed)
     } else if (type == 0x0800 || ipv6) {
         (ipv6 ? put_ipv6 : put_ipv4)(p, seed, proto, false);
         put_l4(p, seed, proto);
-        finish_ip(p, l3, ipv6);
+        finish_ip(p, l3, ipv6, PACKET_INNER_LENGTH);
     } else {
         put32(p, 0);
     }
@@ -305,12 +316,22 @@ void
 packet_build(struct packet *p, const uint8_t bytes[PACKET_SEED_LEN],
              enum nic_tunnel tunnel)
 {
+    packet_build_faulty(p, bytes, tunnel, PACKET_RIGHT, 0);
+}
+
+void
+packet_build_faulty(struct packet *p, const uint8_t bytes[PACKET_SEED_LEN],
+                    enum nic_tunnel tunnel, enum packet_fault fault,
+                    int error)
+{
     struct packet_seed seed;
     size_t l3, l4;
     bool ipv6;
 
     memcpy(&seed, bytes, sizeof seed);
     memset(p, 0, sizeof *p);
+    p->wanted = fault;
+    p->error = error;
     if (tunnel == NIC_TUNNEL_NONE) {
         put_plain(p, &seed.inner);
         return;
@@ -338,7 +359,7 @@ packet_build(struct packet *p, const uint8_t bytes[PACKET_SEED_LEN],
     }
     put_plain(p, &seed.inner);
     set16(p, l4 + 4, p->n - l4);
-    finish_ip(p, l3, ipv6);
+    finish_ip(p, l3, ipv6, PACKET_OUTER_LENGTH);
 }
 
 void

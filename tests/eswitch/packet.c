@@ -9,7 +9,9 @@
 
 /* The NIC's parser: outer headers, one tunnel on its well known UDP port, and
  * inner headers.  What is cut short or malformed ends the parse; the headers
- * before it still count. */
+ * before it still count.  What the lengths in IP headers say does not: as far
+ * as is known of the mlx5 driver, which cannot match them, headers are where
+ * those before them end. */
 
 enum {
     PORT_GENEVE = 6081, PORT_VXLAN = 4789,

@@ -6,6 +6,7 @@ import re
 import host
 import packets
 import pair
+from stream import Lane, Stream, template
 
 TUNNEL = 'set_field:%d->tun_id,output:t1'
 PLAIN = 'output:vm1b'
@@ -106,6 +107,34 @@ class Counts(pair.PairTest):
         """OpenFlow has counted all, and the datapath all but the first."""
         self.assertEqual([self.sent - 1, self.sent],
                          host.settled(self.counted))
+
+
+class Lag(Counts):
+    """What a NIC has counted and not yet told is lost with its rule."""
+    test_out_of_the_tunnel = None
+
+    def test_lag(self):
+        """Of a stream, each change loses what passes in a lag at most."""
+        lag, changes = 1, 3
+        self.hardware.model('counter-lag', str(lag * 1000))
+        self.addCleanup(self.hardware.model, 'counter-lag',
+                        str(host.COUNTER_LAG))
+        self.begin(TUNNEL % 5)
+        self.in_nic()
+        with Stream(self.hardware, [Lane('vm1a', template())]) as stream:
+            for number in range(changes):
+                # Most of that passes in a rule's life has been told by then.
+                mark = stream.sent
+                host.until('three lags', lambda mark=mark: stream.sent
+                           > mark + 3 * lag * stream.rate)
+                self.change(TUNNEL % (6 + number))
+                self.counted()
+        self.assertEqual([], stream.lost())
+        self.sent += stream.sent
+        missing = self.sent - host.settled(self.counted, 2.5 * lag)[1]
+        self.assertGreaterEqual(missing, 0)
+        # A refresh may be a little late.
+        self.assertLessEqual(missing, changes * (lag + 0.2) * stream.rate)
 
 
 class Threads(Counts):
