@@ -412,7 +412,9 @@ class Host(lab.Daemons):
         """No datapath flow is left, nor any rule."""
         self.appctl('revalidator/purge')
         if self.offload:
-            until(lambda: 'no rules, left: %s' % self.rules(),
+            until(lambda: 'no rules, left:\n%s\n%d wait, flows:\n%s' % (
+                      '\n'.join(self.rules()), self.enqueued(),
+                      '\n'.join(self.dump('all'))),
                   lambda: not self.rules() and not self.inserted())
 
     def max_idle(self, milliseconds):

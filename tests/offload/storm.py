@@ -465,8 +465,16 @@ class Storm:
         found = self.traffic.faults + [
             line for line in self.host.faults() if line]
         if found:
-            raise AssertionError('%d faults\n%s' % (
-                len(found), '\n'.join(found[:5])))
+            raise AssertionError('%d faults, found at %.3f\n%s%s' % (
+                len(found), time.monotonic(), '\n'.join(found[:5]),
+                self.scene()))
+
+    def scene(self):
+        """What the datapath, the NICs and the bridge have now."""
+        one = self.host
+        return '\n%s\n%s\n%s' % ('\n'.join(one.dump('all')),
+                                 '\n'.join(one.rules()),
+                                 one.ofctl('dump-flows', 'br-int'))
 
     def is_for_nic(self, lane):
         """True if a NIC should do what is to be done with packets of LANE.
