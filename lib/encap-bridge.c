@@ -4,10 +4,12 @@
 
 #include "encap-bridge.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "encap-config.h"
 #include "encap-endpoint.h"
+#include "util.h"
 
 const char *
 encap_bridge_of_port(const struct encap_config *config, const char *name)
@@ -36,4 +38,41 @@ encap_bridge_endpoint(const struct encap_registry *registry,
         }
     }
     return NULL;
+}
+
+static int
+compare_uplinks(const void *a_, const void *b_)
+{
+    const struct encap_uplink *a = a_;
+    const struct encap_uplink *b = b_;
+
+    return strcmp(a->name, b->name);
+}
+
+struct encap_uplink *
+encap_bridge_uplinks(const struct encap_registry *registry,
+                     const char *bridge, size_t *n)
+{
+    struct encap_uplink *uplinks = NULL;
+    const struct encap_port *port;
+    size_t allocated = 0;
+
+    *n = 0;
+    HMAP_FOR_EACH (port, node, &registry->ports) {
+        if (port->uplink && (!bridge || !strcmp(port->bridge, bridge))) {
+            if (*n >= allocated) {
+                uplinks = x2nrealloc(uplinks, &allocated, sizeof *uplinks);
+            }
+            uplinks[(*n)++] = (struct encap_uplink) {
+                .name = port->name,
+                .up = port->up,
+                .eswitch = port->eswitch,
+                .numa_id = port->numa_id,
+            };
+        }
+    }
+    if (*n) {
+        qsort(uplinks, *n, sizeof *uplinks, compare_uplinks);
+    }
+    return uplinks;
 }

@@ -19,16 +19,17 @@ static void
 put_nic(const struct encap_registry *registry, const char *bridge,
         struct ds *s)
 {
-    const struct encap_endpoint *endpoint
-        = encap_bridge_endpoint(registry, bridge);
+    size_t n;
+    struct encap_uplink *uplinks = encap_bridge_uplinks(registry, bridge, &n);
 
     ds_put_cstr(s, bridge);
-    for (size_t i = 0; endpoint && i < endpoint->n_uplinks; i++) {
-        ds_put_format(s, "%s%s", i ? ", " : " (", endpoint->uplinks[i].name);
+    for (size_t i = 0; i < n; i++) {
+        ds_put_format(s, "%s%s", i ? ", " : " (", uplinks[i].name);
     }
-    if (endpoint && endpoint->n_uplinks) {
+    if (n) {
         ds_put_char(s, ')');
     }
+    free(uplinks);
 }
 
 /* No command mends it: who sends them, or the fabric, must. */

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "encap-bridge.h"
 #include "encap-text.h"
 #include "netdev.h"
 #include "netdev-provider.h"
@@ -49,15 +50,41 @@ get_mtu(const char *name)
     return mtu;
 }
 
+/* True if port 'name' is the device, the bridge or an uplink of an endpoint,
+ * where packets have their outer headers: one bridge may have those, tunnels
+ * and workloads. */
+static bool
+is_underlay_port(const struct encap_registry *registry, const char *name)
+{
+    for (size_t i = 0; i < registry->n_endpoints; i++) {
+        const struct encap_endpoint *endpoint = registry->endpoints[i];
+
+        if (!strcmp(endpoint->dev, name)
+            || (endpoint->bridge && !strcmp(endpoint->bridge, name))) {
+            return true;
+        }
+        for (size_t j = 0; j < endpoint->n_uplinks; j++) {
+            if (!strcmp(endpoint->uplinks[j].name, name)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* A bridge's own port counts if this host itself uses the overlay, and so has
  * an address there. */
 static bool
-is_overlay_port(const struct encap_config_bridge *bridge, const char *name)
+is_overlay_port(const struct encap_registry *registry,
+                const struct encap_config_bridge *bridge, const char *name)
 {
     struct in6_addr *addrs, *masks;
     struct netdev *netdev;
     int n = 0;
 
+    if (is_underlay_port(registry, name)) {
+        return false;
+    }
     if (strcmp(name, bridge->name)) {
         return true;
     }
@@ -73,8 +100,9 @@ is_overlay_port(const struct encap_config_bridge *bridge, const char *name)
 /* Finds the port with the largest MTU on the bridges that have tunnels.
  * Returns its MTU, or 0 if there is none, and its name in '*port'. */
 static int
-overlay_mtu(const struct encap_config *config, const char **port)
+overlay_mtu(const struct encap_check *check, const char **port)
 {
+    const struct encap_config *config = check->config;
     int max = 0;
 
     for (size_t i = 0; i < config->n_bridges; i++) {
@@ -82,7 +110,8 @@ overlay_mtu(const struct encap_config *config, const char **port)
 
         for (size_t j = 0; j < bridge->n_ports && bridge->has_tunnels; j++) {
             const char *name = bridge->ports[j].name;
-            int mtu = is_overlay_port(bridge, name) ? get_mtu(name) : 0;
+            int mtu = (is_overlay_port(check->registry, bridge, name)
+                       ? get_mtu(name) : 0);
 
             if (mtu > max) {
                 max = mtu;
@@ -143,25 +172,55 @@ overhead(const struct kinds *kinds, const struct encap_endpoint *endpoint,
     }
 }
 
-/* The command that gives device and uplinks of 'endpoint' at least 'mtu'.  The
- * base takes a port whose driver refuses off its bridge. */
-static char *
-mend(const struct encap_endpoint *endpoint, int mtu)
+/* Appends to 's' the part of a command that gives port 'name' at least 'mtu'.
+ * Returns false if it has that. */
+static bool
+mend_port(const char *name, int mtu, struct ds *s)
 {
+    if (get_mtu(name) >= mtu) {
+        return false;
+    }
+    ds_put_format(s, "%s set Interface ", s->length ? " --" : "ovs-vsctl");
+    encap_text_put_word(name, s);
+    ds_put_format(s, " mtu_request=%d", mtu);
+    return true;
+}
+
+/* Likewise for the uplinks of 'bridge'. */
+static bool
+mend_uplinks(const struct encap_registry *registry, const char *bridge,
+             int mtu, struct ds *s)
+{
+    size_t n;
+    struct encap_uplink *uplinks = encap_bridge_uplinks(registry, bridge, &n);
+    bool mended = false;
+
+    for (size_t i = 0; i < n; i++) {
+        mended |= mend_port(uplinks[i].name, mtu, s);
+    }
+    free(uplinks);
+    return mended;
+}
+
+/* The command that gives what counts for the MTU of 'endpoint' at least 'mtu'.
+ * The base takes a port whose driver refuses off its bridge. */
+static char *
+mend(const struct encap_check *check, const struct encap_endpoint *endpoint,
+     int mtu)
+{
+    const struct encap_config *config = check->config;
     struct ds s = DS_EMPTY_INITIALIZER;
     bool nic = false;
 
-    for (size_t i = 0; i <= endpoint->n_uplinks; i++) {
-        const char *name = (i < endpoint->n_uplinks
-                            ? endpoint->uplinks[i].name : endpoint->dev);
-
-        if (get_mtu(name) < mtu) {
-            ds_put_format(&s, "%s set Interface ",
-                          s.length ? " --" : "ovs-vsctl");
-            encap_text_put_word(name, &s);
-            ds_put_format(&s, " mtu_request=%d", mtu);
-            nic |= i < endpoint->n_uplinks;
+    for (size_t i = 0; endpoint->any_nic && i < config->n_bridges; i++) {
+        if (!config->bridges[i].has_tunnels) {
+            nic |= mend_uplinks(check->registry, config->bridges[i].name, mtu,
+                                &s);
         }
+    }
+    if (endpoint->bridge) {
+        nic |= mend_uplinks(check->registry, endpoint->bridge, mtu, &s);
+        mend_port(endpoint->dev, mtu, &s);
     }
     if (nic) {
         ds_put_cstr(&s, " # if the NIC can: one that refuses is taken off "
@@ -176,7 +235,7 @@ encap_check_mtu(const struct encap_check *check)
     const struct encap_registry *registry = check->registry;
     const struct kinds kinds = tunnel_kinds();
     const char *port = NULL;
-    int inner = overlay_mtu(check->config, &port);
+    int inner = overlay_mtu(check, &port);
 
     for (size_t i = 0; i < registry->n_endpoints && inner; i++) {
         const struct encap_endpoint *endpoint = registry->endpoints[i];
@@ -192,7 +251,7 @@ encap_check_mtu(const struct encap_check *check)
                           "adds %d", endpoint->mtu, inner + extra, port, inner,
                           kind, encap_is_ipv6(&endpoint->ip) ? "IPv6" : "IPv4",
                           extra),
-                mend(endpoint, inner + extra));
+                mend(check, endpoint, inner + extra));
         }
     }
 }

@@ -238,52 +238,6 @@ may_send(const struct encap_endpoint *endpoint,
             : encap_endpoint_is_configured(endpoint));
 }
 
-/* True if there are tunnels, and all are of the other family. */
-static bool
-lacks_tunnels(const struct scene *scene, const struct in6_addr *ip)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < scene->n_vports; i++) {
-        const struct netdev_tunnel_config *config
-            = netdev_get_tunnel_config(scene->vports[i]);
-
-        if (config && config->ip_dst_flow) {
-            return false;
-        }
-        /* Ports of the datapath have no remote. */
-        if (config && ipv6_addr_is_set(&config->ipv6_dst)) {
-            if (encap_is_ipv6(&config->ipv6_dst) == encap_is_ipv6(ip)) {
-                return false;
-            }
-            any = true;
-        }
-    }
-    return any;
-}
-
-/* Pins that no tunnel can follow. */
-static void
-check_pins(const struct scene *scene)
-{
-    const struct encap_check *check = scene->check;
-    const struct encap_port *port;
-
-    HMAP_FOR_EACH (port, node, &check->registry->ports) {
-        char ip[INET6_ADDRSTRLEN];
-
-        if (ipv6_addr_is_set(&port->pin)
-            && encap_registry_find(check->registry, &port->pin)
-            && lacks_tunnels(scene, &port->pin)) {
-            encap_findings_add(
-                check->findings, ENCAP_WARNING, port->name,
-                xasprintf("pinned to %s, but all tunnels are of the other "
-                          "family", ipv6_string_mapped(ip, &port->pin)),
-                NULL);
-        }
-    }
-}
-
 /* True if another endpoint of the family of 'endpoint' is on another device,
  * so that routing by destination alone cannot serve both. */
 static bool
@@ -438,7 +392,7 @@ check_endpoint(const struct scene *scene, size_t index)
         report_ways(scene, index, ip, &ways);
     } else {
         check_rule(scene, index, ip);
-        if (lacks_tunnels(scene, &endpoint->ip)) {
+        if (encap_config_lacks_tunnels(scene->check->config, &endpoint->ip)) {
             encap_findings_add(scene->check->findings, ENCAP_INFO, ip,
                                xstrdup("all tunnels are of the other family"),
                                NULL);
@@ -498,7 +452,6 @@ encap_check_routes(const struct encap_check *check)
             check_endpoint(&scene, i);
         }
     }
-    check_pins(&scene);
     for (size_t i = 0; i < scene.n_vports; i++) {
         netdev_close(scene.vports[i]);
     }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "encap-bridge.h"
 #include "encap-check-private.h"
 #include "encap-conflict.h"
 #include "encap-monitor.h"
@@ -281,27 +282,38 @@ check_pins(const struct encap_check *check)
             const struct encap_config_port *port = &bridge->ports[j];
             char ip[INET6_ADDRSTRLEN];
 
-            if (ipv6_addr_is_set(&port->pin)
-                && !encap_registry_find(check->registry, &port->pin)) {
+            if (!ipv6_addr_is_set(&port->pin)) {
+                continue;
+            }
+            ipv6_string_mapped(ip, &port->pin);
+            if (!encap_registry_find(check->registry, &port->pin)) {
                 encap_findings_add(
                     check->findings, ENCAP_WARNING, port->name,
-                    xasprintf("pinned to %s, which is no endpoint",
-                              ipv6_string_mapped(ip, &port->pin)),
+                    xasprintf("pinned to %s, which is no endpoint", ip),
                     command("ovs-vsctl set Interface ", port->name,
                             " external_ids:encap-ip=ENDPOINT"));
+            } else if (encap_config_lacks_tunnels(config, &port->pin)) {
+                encap_findings_add(
+                    check->findings, ENCAP_WARNING, port->name,
+                    xasprintf("pinned to %s, but all tunnels are of the other "
+                              "family", ip), NULL);
             }
         }
     }
 }
 
+/* Also of bridges without an endpoint: those on loopback may use them. */
 static void
-check_uplinks(const struct encap_check *check, struct sset *seen,
-              const struct encap_endpoint *endpoint)
+check_uplinks(const struct encap_check *check)
 {
-    for (size_t i = 0; i < endpoint->n_uplinks; i++) {
-        const char *name = endpoint->uplinks[i].name;
+    size_t n;
+    struct encap_uplink *uplinks = encap_bridge_uplinks(check->registry, NULL,
+                                                        &n);
 
-        if (sset_add(seen, name) && polls_link(name)) {
+    for (size_t i = 0; i < n && check->registry->n_endpoints; i++) {
+        const char *name = uplinks[i].name;
+
+        if (polls_link(name)) {
             encap_findings_add(check->findings, ENCAP_INFO, name,
                                xstrdup("its link is asked for every 5 s: "
                                        "packets may go to a dead link so "
@@ -312,13 +324,12 @@ check_uplinks(const struct encap_check *check, struct sset *seen,
                                        "is taken off its bridge"));
         }
     }
+    free(uplinks);
 }
 
 static void
 check_endpoints(const struct encap_check *check)
 {
-    struct sset seen = SSET_INITIALIZER(&seen);
-
     for (size_t i = 0; i < check->registry->n_endpoints; i++) {
         const struct encap_endpoint *endpoint = check->registry->endpoints[i];
         char ip[INET6_ADDRSTRLEN];
@@ -328,9 +339,7 @@ check_endpoints(const struct encap_check *check)
         check_conflict(check, endpoint, ip);
         check_origin(check, endpoint, ip);
         check_place(check, i, ip);
-        check_uplinks(check, &seen, endpoint);
     }
-    sset_destroy(&seen);
 }
 
 static void
@@ -367,6 +376,7 @@ encap_check(struct encap_findings *findings)
 
     check_configuration(&check);
     check_endpoints(&check);
+    check_uplinks(&check);
     check_pins(&check);
     encap_check_routes(&check);
     encap_check_neighbors(&check);

@@ -53,6 +53,8 @@ struct encap_config {
     bool strict_rx;
     struct encap_config_bridge *bridges;
     size_t n_bridges;
+    bool has_remotes[2];        /* [ipv6]: remotes of some tunnels are, or as
+                                 * flows tell may be, of that family. */
     struct sset problems;       /* What could not be made sense of, a line
                                  * each that names key and value. */
 };
@@ -92,5 +94,16 @@ void encap_config_parse_order(struct encap_config *, const char *key,
  * (origin OVN or CONFIG) becomes a problem and is forgotten; then, in a family
  * that has no default and one configured endpoint, that one is it. */
 void encap_config_finish(struct encap_config *);
+
+/* True if there are tunnels, and all their remotes are of the other family
+ * than 'ip'. */
+static inline bool
+encap_config_lacks_tunnels(const struct encap_config *config,
+                           const struct in6_addr *ip)
+{
+    bool ipv6 = encap_is_ipv6(ip);
+
+    return config->has_remotes[!ipv6] && !config->has_remotes[ipv6];
+}
 
 #endif /* encap-config.h */

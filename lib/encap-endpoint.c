@@ -162,6 +162,7 @@ encap_registry_add_port(struct encap_registry *registry, const char *name,
         port = xzalloc(sizeof *port);
         port->name = xstrdup(name);
         port->bridge = xstrdup(bridge);
+        port->numa_id = -1;
         hmap_insert(&registry->ports, &port->node, hash_string(name, 0));
     }
     return port;

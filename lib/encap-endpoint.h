@@ -71,8 +71,9 @@ struct encap_endpoint {
     unsigned int eswitch;       /* That of all uplinks; 0: not known, or they
                                  * are on several. */
     int numa_id;                /* Likewise, -1. */
-    int mtu;                    /* Bytes, the least of device and uplinks; 0:
-                                 * not known. */
+    int mtu;                    /* Bytes, the least of device and uplinks, or
+                                 * if 'any_nic' of all uplinks of bridges
+                                 * without tunnels; 0: not known. */
     size_t n_tunnels;           /* Tunnel ports with this 'local_ip'. */
 };
 
@@ -83,6 +84,10 @@ struct encap_port {
     char *bridge;
     struct in6_addr pin;        /* external_ids:encap-ip. */
     unsigned int eswitch;       /* 0: not known. */
+    bool uplink;                /* A NIC, whether its bridge has an endpoint or
+                                 * not. */
+    bool up;                    /* Of an uplink: as in encap_uplink. */
+    int numa_id;                /* Likewise. */
     bool on_underlay;           /* On a bridge of the underlay... */
     bool underlay;              /* ...and not a workload's. */
 };

@@ -63,21 +63,27 @@ encap_json_to_string(const struct json *json)
 }
 
 struct json *
+encap_json_uplink(const struct encap_registry *registry,
+                  const struct encap_uplink *uplink)
+{
+    struct json *json = json_object_create();
+
+    json_object_put_string(json, "name", uplink->name);
+    encap_json_put_bool(json, "up", uplink->up);
+    encap_json_put_string(json, "eswitch",
+                          registry->eswitches[uplink->eswitch]);
+    encap_json_put_known(json, "numa", uplink->numa_id, -1);
+    return json;
+}
+
+struct json *
 encap_json_uplinks(const struct encap_registry *registry,
-                   const struct encap_endpoint *endpoint)
+                   const struct encap_uplink *uplinks, size_t n)
 {
     struct json *array = json_array_create_empty();
 
-    for (size_t i = 0; endpoint && i < endpoint->n_uplinks; i++) {
-        const struct encap_uplink *uplink = &endpoint->uplinks[i];
-        struct json *json = json_object_create();
-
-        json_object_put_string(json, "name", uplink->name);
-        encap_json_put_bool(json, "up", uplink->up);
-        encap_json_put_string(json, "eswitch",
-                              registry->eswitches[uplink->eswitch]);
-        encap_json_put_known(json, "numa", uplink->numa_id, -1);
-        json_array_add(array, json);
+    for (size_t i = 0; i < n; i++) {
+        json_array_add(array, encap_json_uplink(registry, &uplinks[i]));
     }
     return array;
 }

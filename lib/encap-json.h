@@ -31,9 +31,11 @@ void encap_json_put_bool(struct json *object, const char *name, bool);
  * UTF-8 even where names are not (encap_text_put_json()). */
 char *encap_json_to_string(const struct json *);
 
-/* An array of objects with name, up, eswitch and numa, for the uplinks of
- * 'endpoint', or an empty one if that is NULL.  The caller owns it. */
+/* An object with name, up, eswitch and numa, and an array of 'n' such.  The
+ * caller owns them. */
+struct json *encap_json_uplink(const struct encap_registry *,
+                               const struct encap_uplink *);
 struct json *encap_json_uplinks(const struct encap_registry *,
-                                const struct encap_endpoint *);
+                                const struct encap_uplink *uplinks, size_t n);
 
 #endif /* encap-json.h */

@@ -111,6 +111,8 @@ config_equal(const struct encap_config *a, const struct encap_config *b)
             && !memcmp(a->order, b->order, a->n_order * sizeof *a->order)
             && a->failover == b->failover
             && a->strict_rx == b->strict_rx
+            && a->has_remotes[0] == b->has_remotes[0]
+            && a->has_remotes[1] == b->has_remotes[1]
             && wanted_equal(a, b)
             && bridges_equal(a, b)
             && sset_equals(&a->problems, &b->problems));
@@ -179,6 +181,9 @@ add_ports(struct encap_registry *registry)
 
             port->pin = from->config->pin;
             port->eswitch = get_eswitch(registry, from);
+            port->uplink = encap_host_port_is_uplink(from);
+            port->up = from->up;
+            port->numa_id = from->nic.numa_id;
             port->on_underlay = underlay;
             port->underlay = underlay && !from->config->workload;
         }
@@ -231,6 +236,24 @@ add_uplinks(struct encap_registry *registry, struct encap_endpoint *endpoint,
     }
 }
 
+/* Limits the MTU of 'endpoint', which is reached through any NIC.  NICs are on
+ * bridges without tunnels, where workloads' ports that look like one are
+ * not. */
+static void
+limit_to_all_uplinks(struct encap_endpoint *endpoint)
+{
+    for (size_t i = 0; i < config->n_bridges; i++) {
+        const struct encap_host_bridge *bridge = &host->bridges[i];
+
+        for (size_t j = 0; (j < bridge->config->n_ports
+                            && !bridge->config->has_tunnels); j++) {
+            if (encap_host_port_is_uplink(&bridge->ports[j])) {
+                limit_mtu(&endpoint->mtu, bridge->ports[j].mtu);
+            }
+        }
+    }
+}
+
 /* A NIC may also be behind a patch port, where nobody looks. */
 static bool
 has_no_link(const struct encap_endpoint *endpoint,
@@ -276,6 +299,9 @@ add_endpoint(struct encap_registry *registry,
         add_uplinks(registry, endpoint, find_bridge(home->port->bridge));
     }
     endpoint->any_nic = home->dev[0] && !home->port;
+    if (endpoint->any_nic) {
+        limit_to_all_uplinks(endpoint);
+    }
     endpoint->state = get_state(endpoint, home);
 }
 

@@ -42,7 +42,8 @@ find_in_config(const struct encap_config *config,
 /* What is known of an endpoint alone.  'listed': others of its family are
  * configured. */
 static void
-find_in_endpoint(const struct encap_endpoint *endpoint,
+find_in_endpoint(const struct encap_config *config,
+                 const struct encap_endpoint *endpoint,
                  const struct encap_home *home, bool listed,
                  struct encap_problems *problems)
 {
@@ -69,10 +70,15 @@ find_in_endpoint(const struct encap_endpoint *endpoint,
         add(lines, "%s %s is an address of two devices, %s and %s",
             what, ip, home->dev, home->other_dev);
     }
+    if (encap_config_lacks_tunnels(config, &endpoint->ip)) {
+        add(&problems->infos, "%s %s: all tunnels are of the other family",
+            what, ip);
+    }
 }
 
 static void
-find_in_endpoints(const struct encap_host *host,
+find_in_endpoints(const struct encap_config *config,
+                  const struct encap_host *host,
                   const struct encap_registry *registry,
                   struct encap_problems *problems)
 {
@@ -87,25 +93,33 @@ find_in_endpoints(const struct encap_host *host,
     for (size_t i = 0; i < registry->n_endpoints; i++) {
         const struct encap_endpoint *endpoint = registry->endpoints[i];
 
-        find_in_endpoint(endpoint, encap_host_find(host, &endpoint->ip),
+        find_in_endpoint(config, endpoint,
+                         encap_host_find(host, &endpoint->ip),
                          listed[encap_is_ipv6(&endpoint->ip)], problems);
     }
 }
 
 static void
-find_in_pins(const struct encap_registry *registry,
+find_in_pins(const struct encap_config *config,
+             const struct encap_registry *registry,
              struct encap_problems *problems)
 {
     const struct encap_port *port;
 
     HMAP_FOR_EACH (port, node, &registry->ports) {
-        if (ipv6_addr_is_set(&port->pin)
-            && !encap_registry_find(registry, &port->pin)) {
-            char ip[INET6_ADDRSTRLEN];
+        char ip[INET6_ADDRSTRLEN];
 
+        if (!ipv6_addr_is_set(&port->pin)) {
+            continue;
+        }
+        ipv6_string_mapped(ip, &port->pin);
+        if (!encap_registry_find(registry, &port->pin)) {
             add(&problems->warnings,
                 "port %s is pinned to %s, which is no endpoint", port->name,
-                ipv6_string_mapped(ip, &port->pin));
+                ip);
+        } else if (encap_config_lacks_tunnels(config, &port->pin)) {
+            add(&problems->warnings, "port %s is pinned to %s, but all "
+                "tunnels are of the other family", port->name, ip);
         }
     }
 }
@@ -138,8 +152,8 @@ encap_problems_find(const struct encap_config *config,
                     struct encap_problems *problems)
 {
     find_in_config(config, problems);
-    find_in_endpoints(host, registry, problems);
-    find_in_pins(registry, problems);
+    find_in_endpoints(config, host, registry, problems);
+    find_in_pins(config, registry, problems);
     find_shared_nics(registry, false, problems);
     find_shared_nics(registry, true, problems);
 }

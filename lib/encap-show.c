@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "encap-bridge.h"
 #include "encap-endpoint.h"
 #include "encap-flow.h"
 #include "encap-json.h"
@@ -309,7 +310,9 @@ endpoint_to_json(const struct encap_registry *registry,
 
     encap_json_put_string(json, "device", endpoint->dev);
     encap_json_put_string(json, "bridge", endpoint->bridge);
-    json_object_put(json, "uplinks", encap_json_uplinks(registry, endpoint));
+    json_object_put(json, "uplinks",
+                    encap_json_uplinks(registry, endpoint->uplinks,
+                                       endpoint->n_uplinks));
     encap_json_put_string(json, "eswitch",
                           registry->eswitches[endpoint->eswitch]);
     encap_json_put_known(json, "numa", endpoint->numa_id, -1);
@@ -345,6 +348,26 @@ pins_to_json(const struct encap_registry *registry)
     return array;
 }
 
+/* Of all bridges. */
+static struct json *
+uplinks_to_json(const struct encap_registry *registry)
+{
+    struct json *array = json_array_create_empty();
+    size_t n;
+    struct encap_uplink *uplinks = encap_bridge_uplinks(registry, NULL, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        struct json *json = encap_json_uplink(registry, &uplinks[i]);
+
+        json_object_put_string(
+            json, "bridge",
+            encap_registry_find_port(registry, uplinks[i].name)->bridge);
+        json_array_add(array, json);
+    }
+    free(uplinks);
+    return array;
+}
+
 struct json *
 encap_show_to_json(const struct encap_registry *registry,
                    const struct encap_flow_sums *sums)
@@ -361,5 +384,6 @@ encap_show_to_json(const struct encap_registry *registry,
     encap_json_put_bool(json, "strict-rx", registry->strict_rx);
     json_object_put(json, "endpoints", endpoints);
     json_object_put(json, "pins", pins_to_json(registry));
+    json_object_put(json, "uplinks", uplinks_to_json(registry));
     return json;
 }

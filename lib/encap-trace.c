@@ -5,6 +5,7 @@
 #include "encap-trace.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "encap-bridge.h"
@@ -288,23 +289,33 @@ explain_neighbor(const struct tunnel_decision *decision, const char *bridge,
     return known;
 }
 
+/* How a packet leaves. */
+struct egress {
+    const char *bridge;
+    struct encap_uplink *uplinks; /* Of 'bridge'. */
+    size_t n_uplinks;
+    bool ipv6;
+    bool ovn;                   /* OVN names the endpoint that sends. */
+};
+
 static void
-explain_uplinks(const struct encap_registry *registry, const char *bridge,
-                const struct encap_endpoint *endpoint, struct answer *answer)
+explain_uplinks(const struct encap_registry *registry,
+                const struct egress *egress, struct answer *answer)
 {
     json_object_put(answer->json, "uplinks",
-                    encap_json_uplinks(registry, endpoint));
-    if (!endpoint || !endpoint->n_uplinks) {
+                    encap_json_uplinks(registry, egress->uplinks,
+                                       egress->n_uplinks));
+    if (!egress->n_uplinks) {
         put_line(answer->text, "uplink", "none of bridge %s is known",
-                 bridge);
+                 egress->bridge);
         return;
     }
-    for (size_t i = 0; i < endpoint->n_uplinks; i++) {
-        const struct encap_uplink *uplink = &endpoint->uplinks[i];
+    for (size_t i = 0; i < egress->n_uplinks; i++) {
+        const struct encap_uplink *uplink = &egress->uplinks[i];
         const char *eswitch = registry->eswitches[uplink->eswitch];
 
         put_line(answer->text, "uplink", "%s of bridge %s, %s, eSwitch %s",
-                 uplink->name, bridge, uplink->up ? "up" : "no link",
+                 uplink->name, egress->bridge, uplink->up ? "up" : "no link",
                  eswitch ? eswitch : "not known");
     }
 }
@@ -312,16 +323,14 @@ explain_uplinks(const struct encap_registry *registry, const char *bridge,
 /* One option of 4 bytes (ovn-architecture(7)). */
 enum { OVN_OPTION_LEN = 8 };
 
-/* Bytes that the tunnel adds to an inner IP packet sent from 'endpoint',
- * without options. */
+/* Bytes that the tunnel adds to an inner IP packet, without options. */
 static size_t
-headers_len(const struct encap_endpoint *endpoint)
+headers_len(const struct egress *egress)
 {
     BUILD_ASSERT_DECL(sizeof(struct genevehdr) == sizeof(struct vxlanhdr));
 
     return (ETH_HEADER_LEN + UDP_HEADER_LEN + sizeof(struct genevehdr)
-            + (encap_is_ipv6(&endpoint->ip)
-               ? IPV6_HEADER_LEN : IP_HEADER_LEN));
+            + (egress->ipv6 ? IPV6_HEADER_LEN : IP_HEADER_LEN));
 }
 
 /* True if the NIC knows the type of the tunnel, or that is not given. */
@@ -372,12 +381,12 @@ is_offloadable_to(const struct encap_packet *packet,
     return nic_forecast_encap(ingress->name, uplink->name, header_len, reason);
 }
 
-/* True if 'packet', which leaves by the uplinks of 'egress' (or NULL), can be
+/* True if 'packet', which leaves by the uplinks of 'egress', can be
  * encapsulated in hardware.  'reason' gets why not; or, if it can, why not
  * with OVN's option, which not all of OVN's packets have. */
 static bool
-is_offloadable(const struct encap_packet *packet,
-               const struct encap_endpoint *egress, struct ds *reason)
+is_offloadable(const struct encap_packet *packet, const struct egress *egress,
+               struct ds *reason)
 {
     if (!netdev_is_flow_api_enabled()) {
         ds_put_cstr(reason, "hw-offload is off");
@@ -398,7 +407,7 @@ is_offloadable(const struct encap_packet *packet,
                         reason)) {
         return false;
     }
-    if (!egress || !egress->n_uplinks) {
+    if (!egress->n_uplinks) {
         ds_put_cstr(reason, "no uplink is known");
         return false;
     }
@@ -408,7 +417,7 @@ is_offloadable(const struct encap_packet *packet,
             return false;
         }
     }
-    for (size_t i = 0; (egress->origins & ENCAP_ORIGIN_OVN && !reason->length
+    for (size_t i = 0; (egress->ovn && !reason->length
                         && i < egress->n_uplinks); i++) {
         is_offloadable_to(packet, &egress->uplinks[i],
                           headers_len(egress) + OVN_OPTION_LEN, reason);
@@ -417,8 +426,8 @@ is_offloadable(const struct encap_packet *packet,
 }
 
 static void
-explain_offload(const struct encap_packet *packet,
-                const struct encap_endpoint *egress, struct answer *answer)
+explain_offload(const struct encap_packet *packet, const struct egress *egress,
+                struct answer *answer)
 {
     struct ds reason = DS_EMPTY_INITIALIZER;
     bool ok = is_offloadable(packet, egress, &reason);
@@ -445,19 +454,19 @@ end(bool dropped, const char *what, struct answer *answer)
 }
 
 static void
-end_leaving(const struct encap_endpoint *egress, const char *bridge,
+end_leaving(const struct egress *egress, const char *bridge,
             const struct in6_addr *next_hop, bool known, bool own,
             struct answer *answer)
 {
     struct ds s = DS_EMPTY_INITIALIZER;
 
-    for (size_t i = 0; egress && i < egress->n_uplinks; i++) {
+    for (size_t i = 0; i < egress->n_uplinks; i++) {
         if (egress->uplinks[i].up) {
             ds_put_format(&s, "%s%s", s.length ? " or " : "",
                           egress->uplinks[i].name);
         }
     }
-    if (!s.length && egress && egress->n_uplinks) {
+    if (!s.length && egress->n_uplinks) {
         ds_put_format(&s, "no uplink of %s has a link", bridge);
         end(true, ds_cstr(&s), answer);
         ds_destroy(&s);
@@ -473,10 +482,27 @@ end_leaving(const struct encap_endpoint *egress, const char *bridge,
     ds_destroy(&s);
 }
 
+static struct egress
+find_egress(const struct encap_packet *packet,
+            const struct tunnel_decision *decision, const char *bridge)
+{
+    const struct encap_endpoint *sender
+        = encap_registry_find(packet->registry, &decision->result.src);
+    struct egress egress = {
+        .bridge = bridge,
+        .ipv6 = encap_is_ipv6(&decision->route.dst),
+        .ovn = sender && sender->origins & ENCAP_ORIGIN_OVN,
+    };
+
+    egress.uplinks = encap_bridge_uplinks(packet->registry, bridge,
+                                          &egress.n_uplinks);
+    return egress;
+}
+
 static void
 explain(const struct encap_packet *packet, struct answer *answer)
 {
-    const struct encap_endpoint *egress;
+    struct egress egress;
     struct ds s = DS_EMPTY_INITIALIZER;
     struct tunnel_decision decision;
     struct route_trail trail = { .n_steps = 0 };
@@ -515,12 +541,13 @@ explain(const struct encap_packet *packet, struct answer *answer)
 
     next_hop = (ipv6_addr_is_set(&decision.result.gateway)
                 ? decision.result.gateway : decision.route.dst);
-    egress = encap_bridge_endpoint(packet->registry, bridge);
+    egress = find_egress(packet, &decision, bridge);
     known = explain_neighbor(&decision, bridge, &next_hop, answer);
-    explain_uplinks(packet->registry, bridge, egress, answer);
-    explain_offload(packet, egress, answer);
-    end_leaving(egress, bridge, &next_hop, known, is_own_address(&decision),
+    explain_uplinks(packet->registry, &egress, answer);
+    explain_offload(packet, &egress, answer);
+    end_leaving(&egress, bridge, &next_hop, known, is_own_address(&decision),
                 answer);
+    free(egress.uplinks);
 }
 
 /* All members: steps that a packet does not come to are null. */

@@ -22,6 +22,8 @@
 #include "uuid.h"
 
 COVERAGE_DEFINE(tunnel_egress_no_port);
+COVERAGE_DEFINE(tunnel_egress_no_mac);
+COVERAGE_DEFINE(tunnel_egress_no_header);
 
 struct tunnel_port {
     struct cmap_node node;              /* In 'ports', by name. */
@@ -152,4 +154,16 @@ tunnel_port_route(const struct flow *flow, const struct netdev *tunnel,
         free(line);
     }
     return ofport;
+}
+
+void
+tunnel_port_count_no_mac(void)
+{
+    COVERAGE_INC(tunnel_egress_no_mac);
+}
+
+void
+tunnel_port_count_no_header(void)
+{
+    COVERAGE_INC(tunnel_egress_no_header);
 }

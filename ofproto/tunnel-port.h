@@ -55,4 +55,11 @@ const struct ofport_dpif *tunnel_port_route(const struct flow *,
                                             struct in6_addr *src,
                                             struct ds *text);
 
+/* Count a translation whose packets are dropped because the device has no MAC
+ * to send from (coverage counter tunnel_egress_no_mac), or because the tunnel
+ * cannot carry what they are, as VXLAN-GPE cannot carry ARP without Ethernet
+ * (tunnel_egress_no_header).  Any thread. */
+void tunnel_port_count_no_mac(void);
+void tunnel_port_count_no_header(void);
+
 #endif /* tunnel-port.h */

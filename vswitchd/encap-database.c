@@ -201,22 +201,37 @@ is_tunnel(const char *type)
     return false;
 }
 
-/* The base complains of a 'local_ip' that is no address. */
-static void
-want_local_ip(struct encap_config *config,
-              const struct ovsrec_interface *iface)
+/* Stores the address that option 'key' of 'iface' is in '*ip' and returns
+ * true, or returns false if it is none ("flow", for example: the base
+ * complains of others) or not set. */
+static bool
+parse_option(const struct ovsrec_interface *iface, const char *key,
+             struct in6_addr *ip)
 {
-    const char *local_ip = smap_get_def(&iface->options, "local_ip", "");
-    struct in6_addr ip;
+    const char *value = smap_get_def(&iface->options, key, "");
     ovs_be32 ip4;
 
-    if (ip_parse(local_ip, &ip4)) {
-        ip = in6_addr_mapped_ipv4(ip4);
-    } else if (!ipv6_parse(local_ip, &ip)) {
-        return;                 /* "flow", for example. */
+    if (ip_parse(value, &ip4)) {
+        *ip = in6_addr_mapped_ipv4(ip4);
+    } else if (!ipv6_parse(value, ip)) {
+        return false;
     }
-    if (ipv6_addr_is_set(&ip)) {
+    return ipv6_addr_is_set(ip);
+}
+
+static void
+note_tunnel(struct encap_config *config, const struct ovsrec_interface *iface)
+{
+    struct in6_addr ip;
+
+    if (parse_option(iface, "local_ip", &ip)) {
         encap_config_want(config, &ip, ENCAP_ORIGIN_TUNNEL)->n_tunnels++;
+    }
+    if (parse_option(iface, "remote_ip", &ip)) {
+        config->has_remotes[encap_is_ipv6(&ip)] = true;
+    } else if (!strcmp(smap_get_def(&iface->options, "remote_ip", ""),
+                       "flow")) {
+        config->has_remotes[0] = config->has_remotes[1] = true;
     }
 }
 
@@ -291,7 +306,7 @@ add_bridge(struct encap_config *config, const struct ovsrec_bridge *from,
 
             if (is_tunnel(type)) {
                 bridge->has_tunnels = true;
-                want_local_ip(config, iface);
+                note_tunnel(config, iface);
             } else if (!strcmp(type, "patch")) {
                 bridge->has_patches = true;
             } else if (sset_add(seen, iface->name)) {

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packets that are longer than ports take."""
+import json
+
+import host
 import packets
 import pair
 
@@ -58,3 +61,34 @@ class MtuRefused(pair.PairTest):
         # A smaller MTU of the VF mends it.
         self.pair.vsctl('set', 'Interface', 'vm1a', 'mtu_request=1400')
         self.pair.in_nic('vm1a', [sized(1400), sized(100)], 'nic1')
+
+
+class MtuOfFamilies(pair.PairTest):
+    """The VF's MTU leaves room for the outer header of IPv4, 50 bytes, but not
+    for that of IPv6, 70."""
+    arguments = {'mtu': 1440}
+
+    def test_foretold(self):
+        """encap/trace goes by the tunnel, whatever else is on the bridge."""
+        one = self.hardware
+        one.host('sysctl', '-qw', 'net.ipv6.conf.br-nic1.accept_dad=0',
+                 'net.ipv6.conf.br-nic1.disable_ipv6=0')
+        one.ip('addr add 2001:db8:1::1/64 dev br-nic1')
+        one.vsctl('set', 'Open_vSwitch', '.', 'external_ids:ovn-encap-ip="%s"'
+                  % one.endpoint(1), *one.tunnel_words(
+                      't6', 'options:remote_ip="2001:db8:1::9"',
+                      'options:local_ip="2001:db8:1::1"'))
+        self.addCleanup(one.vsctl, '--', 'remove', 'Open_vSwitch', '.',
+                        'external_ids', 'ovn-encap-ip',
+                        '--', 'del-port', 't6')
+
+        def told(tunnel):
+            said = json.loads(one.appctl('encap/trace', 'in_port=vm1a',
+                                         'tunnel=' + tunnel, 'format=json'))
+            return said['offloadable'], said['offload-reason']
+        host.until(lambda: 'no way: %s' % (told('t6'),),
+                   lambda: told('t6')[0] is not None)
+        self.assertEqual((False, 'mtu: vm1a has MTU 1440 and the tunnel adds '
+                          '70, but nic1 has 1500'), told('t6'))
+        # 58 bytes with OVN's option fit as well.
+        self.assertEqual((True, None), told('t1'))
