@@ -79,6 +79,8 @@ lib_libopenvswitch_la_SOURCES += \
 	lib/nic-offload-show.c \
 	lib/nic-offload-show.h \
 	lib/nic-offload-worker.c \
+	lib/nic-policer.c \
+	lib/nic-policer.h \
 	lib/nic-resolver.c \
 	lib/nic-resolver.h \
 	lib/nic-rule.c \

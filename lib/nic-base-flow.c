@@ -8,6 +8,7 @@
 
 #include "dpif.h"
 #include "hash.h"
+#include "netdev-offload.h"
 #include "openvswitch/hmap.h"
 #include "ovs-thread.h"
 #include "util.h"
@@ -17,6 +18,8 @@ struct base_flow {
     const struct netdev *netdev;
     ovs_u128 ufid;
     ovs_u128 actions;           /* Their hash. */
+    unsigned int thread;        /* That put it. */
+    bool lost;                  /* No NIC has it. */
     struct dpif_flow_stats stats;
 };
 
@@ -58,6 +61,8 @@ nic_base_flow_add(const struct netdev *netdev, const ovs_u128 *ufid,
         hmap_insert(&flows, &flow->node, hash_ufid(ufid));
     }
     hash_bytes128(actions, actions_len, 0, &flow->actions);
+    flow->thread = netdev_offload_thread_id();
+    flow->lost = false;
     ovs_mutex_unlock(&mutex);
 }
 
@@ -124,6 +129,45 @@ nic_base_flow_remove_all(const struct netdev *netdev)
         if (flow->netdev == netdev) {
             hmap_remove(&flows, &flow->node);
             free(flow);
+        }
+    }
+    ovs_mutex_unlock(&mutex);
+}
+
+void
+nic_base_flow_lose_all(const struct netdev *netdev)
+{
+    struct base_flow *flow;
+
+    ovs_mutex_lock(&mutex);
+    HMAP_FOR_EACH (flow, node, &flows) {
+        flow->lost |= flow->netdev == netdev;
+    }
+    ovs_mutex_unlock(&mutex);
+}
+
+bool
+nic_base_flow_is_lost(const struct netdev *netdev, const ovs_u128 *ufid)
+{
+    struct base_flow *flow;
+    bool lost;
+
+    ovs_mutex_lock(&mutex);
+    flow = find(netdev, ufid);
+    lost = flow && flow->lost;
+    ovs_mutex_unlock(&mutex);
+    return lost;
+}
+
+void
+nic_base_flow_subtract_lost(const struct netdev *netdev, uint64_t n_flows[])
+{
+    struct base_flow *flow;
+
+    ovs_mutex_lock(&mutex);
+    HMAP_FOR_EACH (flow, node, &flows) {
+        if (flow->netdev == netdev && flow->lost && n_flows[flow->thread]) {
+            n_flows[flow->thread]--;
         }
     }
     ovs_mutex_unlock(&mutex);

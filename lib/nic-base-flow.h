@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "openvswitch/types.h"
 
@@ -33,5 +34,15 @@ bool nic_base_flow_count(const struct netdev *netdev, const ovs_u128 *ufid,
 
 /* Forgets all flows of 'netdev'. */
 void nic_base_flow_remove_all(const struct netdev *netdev);
+
+/* Says that the rules of all flows of 'netdev' are gone, which the base is not
+ * told; until a flow is added again, the next one is true of it. */
+void nic_base_flow_lose_all(const struct netdev *netdev);
+bool nic_base_flow_is_lost(const struct netdev *netdev, const ovs_u128 *ufid);
+
+/* Takes these flows away from 'n_flows', which has how many flows of 'netdev'
+ * the base takes to be in a NIC, by offload thread. */
+void nic_base_flow_subtract_lost(const struct netdev *netdev,
+                                 uint64_t n_flows[]);
 
 #endif /* nic-base-flow.h */

@@ -37,7 +37,7 @@ base_get(struct netdev *netdev, const ovs_u128 *ufid,
 
     memset(stats, 0, sizeof *stats);
     error = BASE.flow_get(netdev, NULL, NULL, ufid, stats, attrs, NULL);
-    if (error) {
+    if (error || nic_base_flow_is_lost(netdev, ufid)) {
         attrs->offloaded = false;
         attrs->dp_layer = "ovs";
     }
@@ -163,6 +163,7 @@ static int
 flow_get_n_flows(struct netdev *netdev, uint64_t *n_flows)
 {
     BASE.flow_get_n_flows(netdev, n_flows);
+    nic_base_flow_subtract_lost(netdev, n_flows);
     nic_tally_get(netdev, n_flows);
     return 0;
 }

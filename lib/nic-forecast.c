@@ -11,6 +11,7 @@
 #include "nic-eswitch.h"
 #include "nic-ethdev.h"
 #include "nic-offload.h"
+#include "nic-policer.h"
 #include "nic-rule.h"
 #include "openvswitch/dynamic-string.h"
 #include "packets.h"
@@ -78,6 +79,20 @@ check_state(const struct nic_ethdev *ethdev, struct ds *reason)
 }
 
 static bool
+check_policers(const char *from, const char *to, struct ds *reason)
+{
+    if (nic_policer_limits_in(from)) {
+        return refuse(NIC_POLICED, from, "has an ingress_policing_rate, which "
+                      "software enforces", reason);
+    }
+    if (nic_policer_limits_out(to)) {
+        return refuse(NIC_POLICED, to, "has a QoS, which software enforces",
+                      reason);
+    }
+    return true;
+}
+
+static bool
 check_mtu(const struct nic_ethdev *from, const struct nic_ethdev *to,
           size_t header_len, struct ds *reason)
 {
@@ -114,6 +129,7 @@ nic_forecast_encap(const char *from_name, const char *to_name,
     to = find(to_name);
     ok = (check_port(from, from_name, NIC_PORT_REPRESENTOR, reason)
           && check_port(to, to_name, NIC_PORT_UPLINK, reason)
+          && check_policers(from_name, to_name, reason)
           && check_mtu(from, to, header_len, reason));
     if (ok && from->eswitch != to->eswitch) {
         ok = refuse(NIC_CROSS_NIC, from_name, "is on another eSwitch", reason);

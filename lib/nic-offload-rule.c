@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "flow.h"
+#include "netdev.h"
 #include "nic-offload.h"
+#include "nic-policer.h"
 #include "nic-resolver.h"
 #include "nic-rule-flow.h"
 #include "openvswitch/match.h"
@@ -261,6 +263,27 @@ check_gate(struct nic_rule *rule)
     }
 }
 
+/* Software limits rates where packets pass a port; past the NIC's rule they
+ * would pass without limit. */
+static void
+check_policers(struct nic_rule *rule, const struct nic_resolver *resolver)
+{
+    const struct nic_action *output;
+    const struct netdev *from, *to;
+
+    if (rule->refusal != NIC_OFFLOADABLE) {
+        return;
+    }
+    output = nic_rule_find(rule, NIC_ACTION_OUTPUT);
+    from = nic_resolver_netdev(resolver, rule->port);
+    to = output ? nic_resolver_netdev(resolver, output->port) : NULL;
+    if (from && nic_policer_limits_in(netdev_get_name(from))) {
+        nic_rule_refuse(rule, NIC_POLICED, "ingress_policing_rate");
+    } else if (to && nic_policer_limits_out(netdev_get_name(to))) {
+        nic_rule_refuse(rule, NIC_POLICED, "qos");
+    }
+}
+
 /* Sees to the rule on 'port'.  Returns false, with the reason in '*outcome',
  * if there is none. */
 static bool
@@ -273,6 +296,7 @@ set_rule(struct nic_offload *offload, struct wanted *wanted, odp_port_t port,
     flow.orig_in_port = port;
     nic_rule_from_flow(&flow, &rule);
     check_gate(&rule);
+    check_policers(&rule, &wanted->resolver);
     if (rule.refusal != NIC_OFFLOADABLE) {
         outcome->why = rule.refusal;
         outcome->detail = rule.detail;

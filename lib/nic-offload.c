@@ -16,6 +16,7 @@
 #include "nic-base-rule.h"
 #include "nic-eswitch.h"
 #include "nic-offload-private.h"
+#include "nic-policer.h"
 #include "nic-rule-flow.h"
 #include "nic-tally.h"
 #include "odp-util.h"
@@ -226,18 +227,6 @@ remove_offload(struct nic_offload *offload, bool *news)
     ovsrcu_postpone(free_offload, offload);
 }
 
-DEFINE_STATIC_PER_THREAD_DATA(long long int, next_run, 0);
-
-/* For threads that are never idle. */
-static void
-run_now_and_then(void)
-{
-    if (time_msec() >= *next_run_get()) {
-        nic_offload_run();
-        *next_run_get() = time_msec() + 10 * RUN_MS;
-    }
-}
-
 bool
 nic_offload_put(struct netdev *netdev, const ovs_u128 *ufid,
                 const struct match *match, const struct nlattr *actions,
@@ -263,7 +252,6 @@ nic_offload_put(struct netdev *netdev, const ovs_u128 *ufid,
     if (!ours && !known) {
         nic_offload_del(netdev, ufid);
     }
-    run_now_and_then();
     return ours;
 }
 
@@ -386,6 +374,7 @@ nic_offload_suspend(const struct netdev *netdev, int port_id)
     ovs_rwlock_wrlock(&nic_ethdev_rwlock);
     remove_netdev(netdev, false);
     nic_base_rule_suspend(port_id);
+    nic_base_flow_lose_all(netdev);
     ovs_rwlock_unlock(&nic_ethdev_rwlock);
 }
 
@@ -431,6 +420,17 @@ nic_offload_run(void)
     return offload != NULL;
 }
 
+DEFINE_STATIC_PER_THREAD_DATA(long long int, next_run, 0);
+
+void
+nic_offload_run_now_and_then(void)
+{
+    if (time_msec() >= *next_run_get()) {
+        nic_offload_run();
+        *next_run_get() = time_msec() + 10 * RUN_MS;
+    }
+}
+
 void
 nic_offload_set_enabled(bool enable)
 {
@@ -438,6 +438,12 @@ nic_offload_set_enabled(bool enable)
         atomic_store(&enabled, enable);
         publish_news(true);
     }
+}
+
+void
+nic_offload_set_policed(const struct sset *in, const struct sset *out)
+{
+    publish_news(nic_policer_set(in, out));
 }
 
 bool

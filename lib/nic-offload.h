@@ -29,6 +29,7 @@ struct flow_wildcards;
 struct match;
 struct netdev;
 struct nlattr;
+struct sset;
 
 /* Adds the flow 'ufid' of 'netdev', or changes it: to 'match' and 'actions',
  * both copied.  'orig_in_port' is struct offload_info's.
@@ -108,10 +109,19 @@ void nic_offload_resume(const struct netdev *netdev, int port_id)
 bool nic_offload_run(void)
     OVS_EXCLUDED(nic_ethdev_rwlock);
 
+/* The same for offload threads that are busy, ten times a second at most: to
+ * be called after each change of a flow, whosever it is, because a thread may
+ * not be idle for long. */
+void nic_offload_run_now_and_then(void)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
+
 /* other_config:encap-offload.  While off, all flows are in software; offload
  * threads see to it, for so many flows a second.  Any thread. */
 void nic_offload_set_enabled(bool);
 bool nic_offload_is_enabled(void);
+
+/* nic_policer_set(), and flows follow.  Main thread. */
+void nic_offload_set_policed(const struct sset *in, const struct sset *out);
 
 /* Calls 'visit' for each flow.  'eswitch' is the id of the one that the flow's
  * packets come from or go to, 0: none.  'why' is NIC_OFFLOADABLE for flows

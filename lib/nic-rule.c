@@ -127,6 +127,7 @@ nic_refusal_to_string(enum nic_refusal refusal)
     case NIC_CONTEXTS_FULL: return "encap-contexts-full";
     case NIC_MTU: return "mtu";
     case NIC_PORT_STOPPED: return "port-stopped";
+    case NIC_POLICED: return "policed";
     case NIC_NIC_REFUSED: return "nic-refused";
     case NIC_SWITCHED_OFF: return "switched-off";
     case NIC_N_REFUSALS: break;

@@ -60,6 +60,8 @@ enum nic_refusal {
     NIC_CONTEXTS_FULL,          /* No room for another header. */
     NIC_MTU,
     NIC_PORT_STOPPED,
+    NIC_POLICED,                /* Software limits the rate of a port;
+                                 * 'detail': the setting. */
     NIC_NIC_REFUSED,            /* For a reason of its own. */
     NIC_SWITCHED_OFF,           /* By the operator. */
     NIC_N_REFUSALS

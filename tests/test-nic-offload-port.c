@@ -67,7 +67,6 @@ put(struct netdev *netdev, uint32_t id)
     nic_scene_flow_uninit(&scene);
 }
 
-/* Flows are looked at again after the first one, and then not for 100 ms. */
 static void *
 put_two(void *netdev)
 {
@@ -100,8 +99,7 @@ see(unsigned int eswitch OVS_UNUSED, enum nic_refusal why,
 {
     int *n = n_;
 
-    /* The latter if they were looked at again. */
-    ovs_assert(why == NIC_PORT_STOPPED || why == NIC_NO_REPRESENTOR);
+    ovs_assert(why == NIC_PORT_STOPPED);
     ++*n;
 }
 

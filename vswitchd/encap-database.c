@@ -12,6 +12,7 @@
 #include "encap-config.h"
 #include "encap-monitor.h"
 #include "nic-offload.h"
+#include "nic-policer.h"
 #include "lib/vswitch-idl.h"
 #include "ovsdb-idl-provider.h"
 #include "packets.h"
@@ -399,6 +400,35 @@ parse_bool(struct encap_config *config, const struct smap *smap,
     return smap_get_bool(smap, key, def);
 }
 
+/* ingress_policing_kpkts_rate is not among it: netdev-dpdk ignores that. */
+static void
+set_policed(const struct ovsrec_open_vswitch *cfg)
+{
+    struct sset in = SSET_INITIALIZER(&in);
+    struct sset out = SSET_INITIALIZER(&out);
+
+    for (size_t i = 0; i < cfg->n_bridges; i++) {
+        for (size_t j = 0; j < cfg->bridges[i]->n_ports; j++) {
+            const struct ovsrec_port *port = cfg->bridges[i]->ports[j];
+            bool qos = port->qos && nic_policer_is_qos(port->qos->type);
+
+            for (size_t k = 0; k < port->n_interfaces; k++) {
+                const struct ovsrec_interface *iface = port->interfaces[k];
+
+                if (iface->ingress_policing_rate) {
+                    sset_add(&in, iface->name);
+                }
+                if (qos) {
+                    sset_add(&out, iface->name);
+                }
+            }
+        }
+    }
+    nic_offload_set_policed(&in, &out);
+    sset_destroy(&in);
+    sset_destroy(&out);
+}
+
 void
 encap_database_reconfigure(const struct ovsrec_open_vswitch *cfg)
 {
@@ -420,6 +450,7 @@ encap_database_reconfigure(const struct ovsrec_open_vswitch *cfg)
     config->strict_rx = parse_bool(config, other, "encap-strict-rx",
                                    false);
     nic_offload_set_enabled(parse_bool(config, other, "encap-offload", true));
+    set_policed(cfg);
     add_bridges(config, cfg);
     encap_config_finish(config);
 

@@ -16,6 +16,8 @@
  *                                encap-offload
  *   Interface external_ids       encap-ip, and whether there is an iface-id
  *   Interface options            local_ip of tunnels
+ *   Interface                    ingress_policing_rate
+ *   Port                         the type of its QoS
  *   Bridge, Port, Interface      which ports there are
  *
  * Only bridges whose datapath is in userspace (netdev, dummy) count: the

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A minute of random changes, of which tests/offload/chaos does more, and what
 their oracle must find."""
+import os
 import time
 import types
 import unittest
@@ -15,11 +16,12 @@ WHY_NOT = lab.why_not()
 
 @unittest.skipIf(WHY_NOT, WHY_NOT)
 class Chaos(unittest.TestCase):
-    """One seed."""
+    """One seed, of which many differences come: with 1 it is Geneve over
+    IPv4 and one offload thread, with 5 VXLAN over IPv6 and three."""
 
     def test_minute(self):
         """See storm.py."""
-        one = storm.Storm(60, 1, taps=True)
+        one = storm.Storm(60, int(os.environ.get('CHAOS_SEED', 1)), taps=True)
         self.addCleanup(one.close)
         one.run()
 

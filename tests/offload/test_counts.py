@@ -177,6 +177,23 @@ class Restart(Counts):
         self.in_nic()
         self.assertEqual(self.sent, host.settled(self.counted)[1])
 
+    def test_restart_of_marked(self):
+        """A rule that only marks packets goes, too, and is said to."""
+        self.begin(SOFTWARE)
+        host.until(lambda: 'a mark\n' + '\n'.join(self.lines()),
+                   lambda: 'offloaded:partial' in ''.join(self.lines()))
+        self.assertEqual(1, self.hardware.inserted())
+        self.addCleanup(self.mtu, self.hardware.mtu)
+        self.mtu(self.hardware.mtu - 10)
+        host.until('no rule', lambda: not self.hardware.rules())
+        self.assertEqual(1, len(self.lines()))
+        self.assertNotIn('offloaded:', ''.join(self.lines()))
+        self.assertEqual(0, self.hardware.inserted())
+        self.change(PLAIN)
+        self.probe()
+        self.in_nic()
+        self.assertEqual(1, self.hardware.inserted())
+
     def probe(self):
         """Sends until packets pass again, and no more are on their way."""
         def passes():

@@ -243,6 +243,34 @@ class Faults(FaultTest):
         for lane in range(10):
             self.assertEqual([], stream.lost(lane))
 
+    def test_busy(self):
+        """An offload thread that has a long queue of what is no tunnel's
+        hears of the switch."""
+        def switch(on):
+            self.hardware.vsctl('set', 'Open_vSwitch', '.',
+                                'other_config:encap-offload=' + on)
+        # Of each source port a flow.
+        self.pair.flows(
+            'udp,in_port=vm1a,actions=set_field:5->tun_id,output:t1\n'
+            'udp,in_port=vm1b,actions=move:NXM_OF_UDP_SRC[]->'
+            'NXM_NX_REG0[0..15],output:vm1a\n')
+        self.pair.in_nic('vm1a', self.frames(0), 'nic1')
+        self.addCleanup(self.pair.vsctl, 'remove', 'Open_vSwitch', '.',
+                        'other_config', 'encap-offload')
+        self.hardware.model('slow-create 20')
+        for port in range(1000, 3000):
+            self.hardware.far['vm1b'].send(packets.inner('udp', sport=port))
+        host.until('a queue', lambda: self.hardware.enqueued() > 1000)
+        switch('false')
+        host.until('no rule', lambda: not self.hardware.rules('encap'))
+        self.assertLess(0, self.hardware.enqueued())
+        switch('true')
+        host.until('a rule', lambda: self.hardware.rules('encap'))
+        self.assertLess(0, self.hardware.enqueued())
+        self.hardware.model('slow-create 0')
+        host.until('no queue', lambda: not self.hardware.enqueued())
+        self.hardware.hear()
+
     def test_second_option(self):
         """A NIC has one option at a time."""
         first = 'in_port=t1,tun_metadata0=1,actions=vm1a\n'
