@@ -17,7 +17,7 @@ WHY_NOT = lab.why_not()
 @unittest.skipIf(WHY_NOT, WHY_NOT)
 class Chaos(unittest.TestCase):
     """One seed, of which many differences come: with 1 it is Geneve over
-    IPv4 and one offload thread, with 5 VXLAN over IPv6 and three."""
+    IPv4 and one offload thread, with 27 VXLAN over IPv6 and three."""
 
     def test_minute(self):
         """See storm.py."""
