@@ -423,7 +423,7 @@ test_tables(void)
     expect_table(&table, used, n, &kernel_has, 106);
     table = 251;
     expect_table(&table, used, n, &kernel_has, 257);
-    expect_table(&table, NULL, 0, &kernel_has, 258);
+    expect_table(&table, used, 0, &kernel_has, 258);
 
     /* As many in a row as are looked at, of which 105 need no question; then
      * one that is no more asked for than it was before. */

@@ -23,7 +23,8 @@ EXPECTED = re.compile('|'.join((
     # It deletes what it has not been able to modify.
     r'netdev_offload_dpdk\(.*ufid \S+ is not associated with an rte flow',
     # A flow is purged while a revalidator has a look at it.
-    r'dpif\(revalidator\d+\)\|WARN\|\S+ failed to flow_get \(No such file',
+    r'dpif\(revalidator\d+\)\|WARN\|\S+ failed to (flow_get|put\[modify\]) '
+    r'\(No such file',
     r'Failed to acquire udpif_key corresponding to unexpected flow \(No such',
     # Two packets of a flow are translated at once, or while its copy goes.
     r'ofproto_dpif_upcall\(.*upcall_cb failure: ukey installation fails',

@@ -49,11 +49,13 @@ class Counts(pair.PairTest):
     def counted(self):
         """The packets that the datapath and OpenFlow have counted."""
         text = self.hardware.ofctl('dump-flows', 'br-int', 'in_port=vm1a')
+        lines = self.lines()
         counts = [sum(int(re.search(r'packets:(\d+)', line).group(1))
-                      for line in self.lines()),
+                      for line in lines),
                   int(re.search(r'n_packets=(\d+)', text).group(1))]
         for now, highest in zip(counts, self.highest):
-            self.assertLessEqual(highest, now, 'a counter has fallen')
+            self.assertLessEqual(highest, now, 'a counter has fallen: %s\n%s'
+                                 % (self.highest, '\n'.join(lines)))
         self.highest = counts
         return counts
 
