@@ -12,16 +12,18 @@ TUNNEL = 'set_field:%d->tun_id,output:t1'
 PLAIN = 'output:vm1b'
 SOFTWARE = 'output:LOCAL'       # No NIC has this port.
 BATCH = 20
+# Revalidators that are late delete flows that seem to have few packets.
+PATIENT = {'settings': ('min-revalidate-pps=1',), 'vms': 2}
 
 
 class Counts(pair.PairTest):
     """One flow from vm1a, of which only the actions change."""
-    arguments = {'vms': 2}
+    arguments = PATIENT
 
     def setUp(self):
         super().setUp()
         self.frames = [packets.inner('udp')]
-        self.sent, self.highest = 0, [0, 0]
+        self.sent, self.highest, self.copies = 0, [0, 0], 0
 
     def tearDown(self):
         # Only numbers count here.
@@ -53,10 +55,13 @@ class Counts(pair.PairTest):
         counts = [sum(int(re.search(r'packets:(\d+)', line).group(1))
                       for line in lines),
                   int(re.search(r'n_packets=(\d+)', text).group(1))]
+        if len(lines) < self.copies:
+            # It takes along what it counted.
+            self.highest[0] = counts[0]
         for now, highest in zip(counts, self.highest):
             self.assertLessEqual(highest, now, 'a counter has fallen: %s\n%s'
                                  % (self.highest, '\n'.join(lines)))
-        self.highest = counts
+        self.highest, self.copies = counts, len(lines)
         return counts
 
     def send(self, number=BATCH):
@@ -141,7 +146,7 @@ class Lag(Counts):
 
 class Threads(Counts):
     """Two PMD threads, which both have a copy of the flow."""
-    arguments = {'vms': 2, 'taps': True, 'pmds': 2}
+    arguments = {**PATIENT, 'taps': True, 'pmds': 2}
 
     def setUp(self):
         super().setUp()
@@ -156,7 +161,7 @@ class Threads(Counts):
 
 class Restart(Counts):
     """A port of net_tap, which can be stopped and started."""
-    arguments = {'vms': 2, 'taps': True}
+    arguments = {**PATIENT, 'taps': True}
     test_out_of_the_tunnel = None
 
     def test_restart(self):
