@@ -14,7 +14,9 @@
 
 #include "bitmap.h"
 #include "coverage.h"
+#include "hash.h"
 #include "nic-driver.h"
+#include "openvswitch/hmap.h"
 #include "openvswitch/list.h"
 #include "ovs-thread.h"
 #include "timeval.h"
@@ -32,6 +34,8 @@ enum { STUCK_MS = 1000 };
 
 struct base_rule {
     struct ovs_list node;       /* In 'rules' or 'stuck'. */
+    struct hmap_node mark_node; /* In 'marks' unless 'mark' is 0. */
+    uint32_t mark;              /* Of packets, or 0. */
     uint16_t port_id;
     long long int until;        /* In 'stuck': not to be tried before. */
     struct rte_flow *flow;      /* NULL: gone.  Changes with
@@ -44,6 +48,7 @@ static struct ovs_list rules OVS_GUARDED_BY(mutex)
     = OVS_LIST_INITIALIZER(&rules);
 static struct ovs_list stuck OVS_GUARDED_BY(mutex)
     = OVS_LIST_INITIALIZER(&stuck);     /* By 'until'. */
+static struct hmap marks OVS_GUARDED_BY(mutex) = HMAP_INITIALIZER(&marks);
 
 static struct base_rule *
 base_rule_cast(struct rte_flow *handle)
@@ -51,15 +56,36 @@ base_rule_cast(struct rte_flow *handle)
     return (struct base_rule *) (void *) handle;
 }
 
+/* The mark that 'actions' give packets, or 0. */
+static uint32_t
+get_mark(const struct rte_flow_action *actions)
+{
+    const struct rte_flow_action *action;
+
+    for (action = actions; action->type != RTE_FLOW_ACTION_TYPE_END;
+         action++) {
+        if (action->type == RTE_FLOW_ACTION_TYPE_MARK) {
+            const struct rte_flow_action_mark *mark = action->conf;
+
+            return mark->id;
+        }
+    }
+    return 0;
+}
+
 static struct rte_flow *
-add(uint16_t port_id, struct rte_flow *flow)
+add(uint16_t port_id, struct rte_flow *flow, uint32_t mark)
 {
     struct base_rule *rule = xmalloc(sizeof *rule);
 
     rule->port_id = port_id;
     rule->flow = flow;
+    rule->mark = mark;
     ovs_mutex_lock(&mutex);
     ovs_list_push_back(&rules, &rule->node);
+    if (mark) {
+        hmap_insert(&marks, &rule->mark_node, hash_int(mark, 0));
+    }
     ovs_mutex_unlock(&mutex);
     return (struct rte_flow *) (void *) rule;
 }
@@ -136,7 +162,7 @@ nic_base_rule_create(uint16_t port_id, const struct rte_flow_attr *attr,
                                                 error);
 
         if (flow) {
-            handle = add(port_id, flow);
+            handle = add(port_id, flow, get_mark(actions));
         }
     }
     ovs_rwlock_unlock(&nic_ethdev_rwlock);
@@ -155,6 +181,11 @@ destroy(struct base_rule *rule)
         ovs_list_push_back(&stuck, &rule->node);
         ovs_mutex_unlock(&mutex);
     } else {
+        if (rule->mark) {
+            ovs_mutex_lock(&mutex);
+            hmap_remove(&marks, &rule->mark_node);
+            ovs_mutex_unlock(&mutex);
+        }
         free(rule);
     }
 }
@@ -211,6 +242,24 @@ nic_base_rule_query(uint16_t port_id, struct rte_flow *handle,
     return retval;
 }
 #endif
+
+bool
+nic_base_rule_has_mark(uint32_t mark OVS_UNUSED)
+{
+    bool has = false;
+#ifdef DPDK_NETDEV
+    struct base_rule *rule;
+
+    ovs_rwlock_rdlock(&nic_ethdev_rwlock);
+    ovs_mutex_lock(&mutex);
+    HMAP_FOR_EACH_WITH_HASH (rule, mark_node, hash_int(mark, 0), &marks) {
+        has |= rule->mark == mark && rule->flow;
+    }
+    ovs_mutex_unlock(&mutex);
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
+#endif
+    return has;
+}
 
 void
 nic_base_rule_forget(uint16_t port_id OVS_UNUSED)

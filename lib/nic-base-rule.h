@@ -13,6 +13,7 @@
  *
  * Any thread. */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "nic-ethdev.h"
@@ -42,6 +43,12 @@ int nic_base_rule_destroy(uint16_t port_id, struct rte_flow *,
 int nic_base_rule_query(uint16_t port_id, struct rte_flow *,
                         const struct rte_flow_action *, void *data,
                         struct rte_flow_error *)
+    OVS_EXCLUDED(nic_ethdev_rwlock);
+
+/* True if some NIC may give packets 'mark' (RTE_FLOW_ACTION_TYPE_MARK): it has
+ * a rule that does, which the base may have destroyed.  The base handles a
+ * packet by its mark alone, so another flow must not have it then. */
+bool nic_base_rule_has_mark(uint32_t mark)
     OVS_EXCLUDED(nic_ethdev_rwlock);
 
 /* Removes what NICs would not remove before, now and then. */

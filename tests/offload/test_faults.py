@@ -210,6 +210,31 @@ class Faults(FaultTest):
         host.until('one rule', lambda: len(self.hardware.rules()) == 1)
         self.pair.in_nic('vm1a', self.frames(0), 'nic1')
 
+    def test_mark_stays(self):
+        """Packets that such a rule still marks are not taken for those of a
+        flow that has come since."""
+        flow = 'udp,in_port=vm1a,tp_dst=5000'
+        sent = [0]
+
+        def send():
+            self.hardware.far['vm1a'].send(*self.frames(0))
+            sent[0] += 1
+            count = ' n_packets=%d,' % sent[0]
+            host.until(count, lambda: count in self.hardware.ofctl(
+                'dump-flows', 'br-int', flow))
+        self.hardware.ofctl('add-flow', 'br-int', flow + ',actions=LOCAL')
+        send()
+        host.until('a mark', lambda: self.hardware.rules('mark'))
+        self.hardware.model('fail-destroy EIO')
+        self.hardware.appctl('revalidator/purge')
+        host.until('no flow', lambda: not self.hardware.inserted())
+        self.assertTrue(self.hardware.rules('mark'))
+        self.pair.in_nic('vm1a', self.frames(1), 'nic1')
+        for _ in range(3):
+            send()
+        self.assertNotIn('nic1', self.hardware.hear())
+        self.hardware.model('fail-destroy off')
+
     def test_stays_until_port_goes(self):
         """A port that is removed takes all its rules with it."""
         self.pair.in_nic('vm1a', self.frames(0), 'nic1')
