@@ -162,6 +162,22 @@ class Engine(unittest.TestCase):
         self.assertEqual(self.undo(system), (1, [], []))
         self.assertEqual(system, {})
 
+    def test_rollback_without_room_for_the_state(self):
+        """All is back, whether that can be noted or not."""
+        system = {}
+        made = [Fake('a'), Fake('b'), Fake('c')]
+        full = OSError(28, 'No space')
+        with mock.patch('os.fsync', side_effect=[None, None] + [full] * 9), \
+                self.assertRaises(Failure) as caught:
+            self.apply(made, system)
+        self.assertEqual(str(caught.exception), self.path + ': No space; took'
+                         ' back all that was done')
+        self.assertEqual(system, {})
+        self.assertIn('not noted: %s: No space' % self.path, self.said)
+        self.assertFalse(os.path.exists(self.path + '.new'))
+        self.undo(system)
+        self.assertEqual((system, self.recorded()), ({}, []))
+
     def test_what_is_left_because_of_a_failure(self):
         """As a bridge is whose port could not be removed."""
         class Bridge(Fake):

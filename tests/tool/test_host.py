@@ -351,6 +351,16 @@ class Apply(Host):
             self.assertIn('br-nic2: you are logged in through it',
                           self.tool('undo', status=1, env=ssh))
         self.assert_same(before)
+        # Another gateway, and a rule that leads to other routes.
+        self.assertIn(
+            'br-nic2: you are logged in through it', self.tool(
+                'apply', *ONE, 'nic2,10.1.2.1/24,10.1.2.253', status=1,
+                env=ssh))
+        self.lab.ip('rule del pref 1002 from 10.1.2.1 lookup 102')
+        ssh = {'SSH_CONNECTION': '10.1.2.254 40000 10.1.2.1 22'}
+        self.assertIn('br-nic2: you are logged in through it',
+                      self.tool('apply', *TWO, status=1, env=ssh))
+        self.lab.ip('rule add pref 1002 from 10.1.2.1 lookup 102')
         mac = '02:00:00:00:00:99'
         self.lab.vsctl('set', 'Bridge', 'br-nic2',
                        'other_config:hwaddr="%s"' % mac)
@@ -399,8 +409,10 @@ class Undo(Host):
                      'route default via 10.1.2.253 dev br-nic2 table 102:'
                      ' left, it is not as it was set',
                      'bridge br-nic1: left, it has port more',
-                     '31 settings taken back, 4 left'):
+                     'br-nic1: left up, it has address 10.7.0.1/24',
+                     '30 settings taken back, 5 left'):
             self.assertIn(line + '\n', out)
+        self.assertIn(',UP', self.lab.ip('link show br-nic1'))
         self.assertEqual(self.lab.vsctl('list-br'), 'br-nic1\n')
         self.assertEqual(self.lab.vsctl('list-ports', 'br-nic1'), 'more\n')
         self.assertIn('10.7.0.1/24', self.lab.ip('addr show br-nic1'))
@@ -414,6 +426,20 @@ class Undo(Host):
                        'interface', 'more', 'type=internal')
         self.tool('undo')
         self.assertIn('10.1.1.7/24', self.lab.ip('addr show br-nic1'))
+
+    def test_what_came_later_goes_back_too(self):
+        self.used_host()
+        self.tool('apply', '--from-host', 'nic1')
+        for words in ('addr add 10.3.0.1/24 brd + dev nic1',
+                      'route add 10.33.0.0/16 via 10.3.0.254 dev nic1'):
+            self.lab.ip(words)
+        self.settle()
+        self.tool('apply', '--from-host', 'nic1')
+        self.assertIn('10.3.0.1/24', self.lab.ip('addr show br-nic1'))
+        self.tool('undo')
+        self.assertIn('10.3.0.1/24', self.lab.ip('addr show nic1'))
+        self.assertIn('via 10.3.0.254 dev nic1',
+                      self.lab.ip('route show 10.33.0.0/16'))
 
     def test_a_bridge_that_is_down(self):
         """The kernel took the IPv6 addresses and the routes, nobody else."""

@@ -34,6 +34,16 @@ class Main(unittest.TestCase):
             self.assertEqual(status, 0)
             self.assertTrue(out.startswith('usage: ovs-multinic ' + name))
 
+    def test_no_room_for_output(self):
+        for words in (('help',), ('plan', '--help'), ('top', '--once')):
+            with open('/dev/full', 'w') as full:
+                result = subprocess.run(
+                    ('/usr/bin/python3', TOOL, *words), stdout=full,
+                    stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual((result.returncode, result.stderr), (
+                1, 'ovs-multinic: standard output: No space left on'
+                ' device\n'), words)
+
     def test_bad_arguments(self):
         for words, status, line in (
                 ((), 1, 'no subcommand is given'),
@@ -45,6 +55,8 @@ class Main(unittest.TestCase):
                 (('plan', '--db', 'x:y', 'a,1.2.3.4/5'), 1,
                  'x:y: cannot connect: Address family not supported by'
                  ' protocol'),
+                (('plan', '--db', 'tcp:1', 'a,1.2.3.4/5'), 1,
+                 'tcp:1: 1: port number must be specified'),
                 (('plan', 'a'), 1, 'a: not NIC,ADDRESS/LENGTH[,GATEWAY]'),
                 (('plan', '--encap-type', 'foo', 'a,1.2.3.4/5'), 1,
                  '--encap-type: foo is none of geneve, vxlan'),

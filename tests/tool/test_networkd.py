@@ -4,12 +4,14 @@ import argparse
 import os
 import tempfile
 import unittest
+from unittest import mock
 
 from ovs_multinic import check
 from ovs_multinic import endpoints
 from ovs_multinic import networkd
 from ovs_multinic import plan
 from ovs_multinic.errors import Failure
+from ovs_multinic.kernel_steps import Addresses
 from test_plan import TWO, a_host
 
 BRIDGE = '''\
@@ -139,6 +141,13 @@ class Files(unittest.TestCase):
             '05-ovs-multinic-br-nic1.network': BRIDGE,
             '05-ovs-multinic-nic1.network': NIC})
 
+    def test_names_that_match_others(self):
+        for name in '!x', 'e*', 'e?', '[e]', 'e]', '\\e', '"e', "'e":
+            with self.assertRaises(Failure) as caught:
+                networkd.files([Addresses('br0', name, ['10.1.1.1/24'])])
+            self.assertEqual(str(caught.exception), name + ': systemd-networkd'
+                             ' cannot match just this name')
+
     def test_a_rule_is_in_the_file_of_its_address(self):
         files = networkd.files(steps(TWO))
         self.assertEqual(sorted(files), [
@@ -181,6 +190,22 @@ class Files(unittest.TestCase):
             ['unchanged a', 'wrote c', 'deleted b'])
         self.assertEqual(self.replace({}), ['deleted a', 'deleted c'])
         self.assertEqual(os.listdir(self.dir), [])
+
+    def test_no_room(self):
+        """What cannot be written is said, and not left half written."""
+        name = '05-ovs-multinic-a.link'
+        self.replace({name: networkd.HEADER})
+        with mock.patch('os.fsync', side_effect=OSError(28, 'No space')):
+            with self.assertRaises(Failure) as caught:
+                self.replace({name: networkd.HEADER + 'x'})
+        path = os.path.join(self.dir, name)
+        self.assertEqual(str(caught.exception), path + ': No space')
+        self.assertEqual(os.listdir(self.dir), [name])
+        # Who wrote that was killed.
+        with open(path + '.new', 'w'):
+            pass
+        self.replace({name: networkd.HEADER})
+        self.assertEqual(os.listdir(self.dir), [name])
 
     def test_files_of_others(self):
         os.mkdir(self.dir)

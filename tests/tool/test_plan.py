@@ -260,7 +260,8 @@ set Open_vSwitch . other_config:encap-ip-default=2001:db8::1'''.split('\n'))
     def test_notes(self):
         there = a_host(rules=[
             rule(0, None, 255), rule(500, '10.1.0.0/16', 7),
-            rule(600, '10.2.0.0/16', 7)])
+            rule(600, '10.2.0.0/16', 7), rule(700, '10.2.0.1/16', 7)],
+            bridges={'br-nic2': 'netdev'}, secure_bridges={'br-nic2'})
         there.addresses = {'nic1': [{'address': '10.1.1.1/24',
                                      'lifetime': 100}]}
         _steps, notes = plan.make(endpoints.parse(TWO), plan.Options(), there)
@@ -268,6 +269,8 @@ set Open_vSwitch . other_config:encap-ip-default=2001:db8::1'''.split('\n'))
             'nic1: address 10.1.1.1/24 has a lifetime: stop what renews it'
             ' (DHCP client, router advertisements)',
             '10.1.1.1: "rule 500" comes before its own rule',
+            'nic2: fail_mode of br-nic2 is secure: only flows of its'
+            ' controller connect the two',
             '10.1.2.1: "rule 500" comes before its own rule'])
 
     def dpdk_host(self):

@@ -101,7 +101,12 @@ class Daemons(unittest.TestCase):
         self.addCleanup(self.hosts.leave)
         self.hosts.start()
         words = ['init', '--', 'set', 'Open_vSwitch', '.',
-                 'external_ids:hostname=gpu-01', '--', 'add-br', 'br-int']
+                 'external_ids:hostname=gpu-01', '--', 'add-br', 'br-int',
+                 '--', 'set', 'Bridge', 'br-int', 'datapath_type=netdev',
+                 # The kernel's own tunnel is nobody's business.
+                 '--', 'add-br', 'br-k', '--', 'add-port', 'br-k', 'tk',
+                 '--', 'set', 'Interface', 'tk', 'type=geneve',
+                 'options:local_ip=10.1.1.1', 'options:remote_ip=10.2.9.9']
         for i in 1, 2, 3, 4:
             words += ['--', 'add-br', 'br-nic%d' % i, '--', 'add-port',
                       'br-nic%d' % i, 'nic%d' % i]
@@ -148,6 +153,7 @@ class Daemons(unittest.TestCase):
         self.assertNotIn('\x1b', result.stdout)
         self.assertIn(('encap/trace', ['tunnel=t1', 'format=json']),
                       self.vswitchd.asked)
+        self.assertNotIn('tunnel=tk', str(self.vswitchd.asked))
 
     def test_an_endpoint_without_a_nic(self):
         """It is on lo; the NICs have a bridge all the same."""

@@ -10,9 +10,13 @@ from ovs_multinic.errors import Failure
 
 COLUMNS = {
     'Open_vSwitch': ['external_ids', 'other_config'],
+    'Bridge': ['datapath_type', 'ports'],
     'Port': ['external_ids', 'interfaces'],
     'Interface': ['link_state', 'name', 'options', 'statistics', 'type'],
 }
+
+# Datapath types of bridges whose packets ovs-vswitchd encapsulates itself.
+USERSPACE = 'netdev', 'dummy'
 
 # A sample waits for an answer so long, in seconds, and asks so many times for
 # ways, during so many seconds; the others' turn comes with later samples.
@@ -198,6 +202,10 @@ class Collector:
             period_ms = 0
         sample.period = max(period_ms, 5000) / 1000
 
+        # The kernel's tunnels take its own ways.
+        foreign = {interface.name for row in self._rows('Bridge')
+                   if row.datapath_type not in USERSPACE
+                   for port in row.ports for interface in port.interfaces}
         chassis = {}
         for row in self._rows('Port'):
             name = row.external_ids.get('ovn-chassis-id', '').split('@')[0]
@@ -212,7 +220,7 @@ class Collector:
                 sample.nics[row.name] = {
                     'link': row.link_state[0] if row.link_state else None,
                     'counters': counters, 'at': at}
-            if row.options.get('remote_ip'):
+            if row.options.get('remote_ip') and row.name not in foreign:
                 local = row.options.get('local_ip')
                 sample.tunnels.append(way.Tunnel(
                     row.name, local and way.normal(local),

@@ -56,8 +56,11 @@ class Unreachable(Failure):
 def open_stream(remote, what, patience_s=PATIENCE_S):
     """Returns a stream to REMOTE, or fails with a line that starts with
     WHAT."""
-    error, stream = ovs.stream.Stream.open_block(
-        ovs.stream.Stream.open(remote), patience_s * 1000)
+    try:
+        error, stream = ovs.stream.Stream.open_block(
+            ovs.stream.Stream.open(remote), patience_s * 1000)
+    except (RecursionError, ValueError) as failure:     # Of the name.
+        raise Failure('%s: %s' % (what, failure)) from None
     if error:
         raise Unreachable('%s: cannot connect: %s'
                           % (what, os.strerror(error)))

@@ -32,8 +32,8 @@ def apply(steps, system, state, say):
             before = step.before(system)
             recorded = state.find(step)
             done.append((step, before, recorded))
-            # What was there before the first "apply" is what "undo" wants.
-            state.put(step, recorded[1] if recorded else before)
+            state.put(step, step.merged(recorded[1], before) if recorded
+                      else before)
             step.set(system)
             step.verify(system)
             say(step.text())
@@ -67,14 +67,18 @@ def roll_back(done, system, state, say):
             left = step.unset(system, before)
             if left and problems:       # Perhaps because of these.
                 raise Failure(left)
-            if recorded:
-                state.put(*recorded)
-            else:
-                state.remove(step)
             say(left or 'back: %s' % step.text())
         except Exception as error:
             problems.append(step)
             say('not back: %s: %s' % (step.text(), error))
+            continue
+        try:
+            if recorded:
+                state.put(*recorded)
+            else:
+                state.remove(step)
+        except Failure as failure:      # "undo" will find nothing to do.
+            say('not noted: %s' % failure)
     return problems
 
 

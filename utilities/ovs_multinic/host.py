@@ -26,6 +26,7 @@ class Host:
     rules: list = dataclasses.field(default_factory=list)
     bridges: dict = dataclasses.field(default_factory=dict)  # Datapath types.
     hwaddrs: dict = dataclasses.field(default_factory=dict)  # Of bridges.
+    secure_bridges: set = dataclasses.field(default_factory=set)
     ports: dict = dataclasses.field(default_factory=dict)    # Their bridges.
     bonds: dict = dataclasses.field(default_factory=dict)    # Their bonds.
     dpdk_ports: dict = dataclasses.field(default_factory=dict)  # Options.
@@ -100,6 +101,8 @@ def read(kernel, database, logins, devices, tables):
     for bridge in database.rows('Bridge'):
         host.bridges[bridge.name] = bridge.datapath_type
         host.hwaddrs[bridge.name] = bridge.other_config.get('hwaddr')
+        if bridge.fail_mode in ('secure', ['secure']):
+            host.secure_bridges.add(bridge.name)
         for port in bridge.ports:
             for interface in port.interfaces:
                 host.ports[interface.name] = bridge.name

@@ -101,9 +101,22 @@ class Up(Step):
 
     def unset(self, system, before):
         if not before['up'] and self.is_set(system):
+            row = system.database.row('Bridge', self.device)
+            others = [address['address']
+                      for address in system.kernel.addresses(self.device)
+                      if not is_of_link(address['address'])]
+            if others and row and len(row.ports) > 1:   # The bridge stays.
+                return '%s: left up, it has address %s' % (
+                    self.device, ', '.join(others))
             with keep.kept(system.kernel, self.device):
                 system.kernel.set_link(self.device, state='down')
         return None
+
+
+def is_of_link(address):
+    """Whether ADDRESS is one that the kernel makes for a link."""
+    ip = ipaddress.ip_interface(address).ip
+    return ip.version == 6 and ip.is_link_local
 
 
 @dataclasses.dataclass
@@ -143,6 +156,12 @@ class Addresses(Step):
                 'routes': [route for route in move.routes_by(
                     system.kernel, self.nic) if moved
                     or route.get('protocol') != k.RTPROT_KERNEL]}
+
+    def merged(self, recorded, before):
+        # What has come to the NIC since returns there, too.
+        return {**recorded, **{key: recorded[key] + [
+            one for one in before[key] if one not in recorded[key]]
+            for key in ('moved', 'routes')}}
 
     def set(self, system):
         before = self.before(system)

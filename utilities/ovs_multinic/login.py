@@ -66,6 +66,13 @@ def taken(names, steps, system):
     used |= {step.name for step in changed if step.kind != 'addresses'}
     # A port that changes cuts off what its bridge has.
     used |= {step.bridge for step in changed if step.kind == 'port'}
+    # So does another gateway, and a rule that leads to other routes.
+    used |= {step.device for step in steps
+             if step.kind == 'route' and step.device in names
+             and step.before(system) and not step.is_set(system)}
+    used |= {holder for step in steps
+             if step.kind == 'rule' and names and not step.is_set(system)
+             for holder in system.kernel.holders(step.source.split('/')[0])}
     return [name for name in names if name in used]
 
 

@@ -8,6 +8,7 @@ end with one line on stderr and the status FAILED of the module (1 if it has
 none), which is that of bad arguments as well.
 """
 import argparse
+import errno
 import importlib
 import os
 import signal
@@ -80,10 +81,14 @@ def main(argv):
         print(usage(), file=sys.stderr)
         return 1
     try:
-        if argv == ['help']:
-            print(usage(), flush=True)
-            return 0
-        return run(argv)
+        try:
+            if argv == ['help']:
+                print(usage())
+                return 0
+            return run(argv)
+        finally:
+            if sys.stdout:
+                sys.stdout.flush()
     except ImportError as error:
         print('ovs-multinic: %s: %s' % (argv[0], error), file=sys.stderr)
         return 1
@@ -91,5 +96,17 @@ def main(argv):
         return 128 + signal.SIGINT
     except BrokenPipeError:
         # The reader ("| head") has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         return 128 + signal.SIGPIPE
+    except OSError as error:
+        if error.errno != errno.ENOSPC or error.filename is not None:
+            raise
+        discard_output()
+        print('ovs-multinic: standard output: %s' % error.strerror,
+              file=sys.stderr)
+        return 1
+
+
+def discard_output():
+    """What is left to be printed does no more harm."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -9,9 +9,13 @@ the plan has no use for are deleted.  See systemd.network(5).
 import glob
 import ipaddress
 import os
+import re
+import sys
 
 from ovs_multinic import arguments as a
 from ovs_multinic import database
+from ovs_multinic import engine
+from ovs_multinic import file
 from ovs_multinic import kernel as k
 from ovs_multinic import state
 from ovs_multinic.errors import Failure
@@ -48,11 +52,12 @@ def add_arguments(parser):
 
 def run(arguments):
     """Writes or deletes the files; returns the exit status."""
+    say = engine.speaker(sys.stdout)
     if arguments.remove:
         if a.given(arguments):
             raise Failure('--remove: it takes no NICs')
-        replace(arguments.networkd, {}, print)
-        replace_sysctl(arguments.sysctl, '', print)
+        replace(arguments.networkd, {}, say)
+        replace_sysctl(arguments.sysctl, '', say)
         return 0
     if a.given(arguments):
         requests = a.parse(arguments)
@@ -63,7 +68,7 @@ def run(arguments):
         if not steps:
             raise Failure('no NIC is given, and %s has no plan'
                           % arguments.state)
-    write(steps, arguments, print)
+    write(steps, arguments, say)
     return 0
 
 
@@ -80,6 +85,12 @@ def write(steps, arguments, say):
 def files(steps):
     """Returns {file name: text} for STEPS."""
     result = {}
+    for name in {getattr(step, field) for step in steps
+                 for field in ('device', 'nic') if step.kind == 'addresses'}:
+        # It takes the names for patterns, and would match other interfaces.
+        if re.search(r'[]*?[!"\'\\]', name):
+            raise Failure('%s: systemd-networkd cannot match just this name'
+                          % name)
     for step in steps:
         if step.kind == 'addresses':
             result['%s%s.network' % (PREFIX, step.device)] = \
@@ -182,6 +193,9 @@ def replace(directory, contents, say):
         if contents:
             os.makedirs(directory, exist_ok=True)
         old = glob.glob(os.path.join(glob.escape(directory), PREFIX + '*'))
+        for path in [path for path in old if path.endswith(file.SUFFIX)]:
+            os.unlink(path)     # Who wrote it was killed.
+            old.remove(path)
         for path in old:
             if not ours(path):
                 raise Failure('%s: it is not from ovs-multinic' % path)
@@ -219,7 +233,5 @@ def put(path, text, say):
             if stream.read() == text:
                 say('unchanged %s' % path)
                 return
-    with open(path + '.new', 'w') as stream:
-        stream.write(text)
-    os.rename(path + '.new', path)
+    file.write(path, text)
     say('wrote %s' % path)

@@ -302,6 +302,9 @@ def remarks(requests, places, numbers, options, host):
         if now and where.hwaddr and now.lower() != where.hwaddr.lower():
             yield ('%s: other_config:hwaddr of %s is %s now, becomes %s'
                    % (where.nic, where.bridge, now, where.hwaddr))
+        if where.bridge in host.secure_bridges:
+            yield ('%s: fail_mode of %s is secure: only flows of its'
+                   ' controller connect the two' % (where.nic, where.bridge))
         for address in host.global_addresses(where.nic):
             if 'lifetime' in address:
                 yield ('%s: address %s has a lifetime: stop what renews it'
@@ -329,7 +332,7 @@ def remarks(requests, places, numbers, options, host):
 def covers(rule, address):
     """Whether packets from ADDRESS can match RULE."""
     return rule['from'] is None or \
-        address in k.ipaddress.ip_network(rule['from'])
+        address in k.ipaddress.ip_network(rule['from'], strict=False)
 
 
 def nic_steps(request, where, numbers, host):

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 
+from ovs_multinic import file
 from ovs_multinic import steps
 from ovs_multinic.errors import Failure
 
@@ -111,11 +112,6 @@ class State:
                      'plan': [step.json() for step in self.plan],
                      'done': [{'step': step.json(), 'before': before}
                               for step, before in self.records]}
-            with open(self.path + '.new', 'w') as stream:
-                json.dump(value, stream, indent=1)
-                stream.write('\n')
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.rename(self.path + '.new', self.path)
+            file.write(self.path, json.dumps(value, indent=1) + '\n')
         except OSError as error:
             raise Failure('%s: %s' % (self.path, error.strerror)) from None

@@ -78,6 +78,11 @@ class Step:
         """What unset() needs to know: called before set()."""
         raise NotImplementedError
 
+    def merged(self, recorded, _before):
+        """What unset() needs to know when this is set again.  RECORDED is
+        what before() returned the first time, and what "undo" wants."""
+        return recorded
+
     def set(self, system):
         """Makes it so."""
         raise NotImplementedError
