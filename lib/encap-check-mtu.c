@@ -128,13 +128,13 @@ struct kinds {
 };
 
 static struct kinds
-tunnel_kinds(void)
+tunnel_kinds(const struct encap_check *check)
 {
     struct kinds kinds = { .geneve = false };
     struct netdev **vports;
     size_t n;
 
-    vports = netdev_get_vports(&n);
+    vports = encap_check_tunnels(check, &n);
     for (size_t i = 0; i < n; i++) {
         const char *type = netdev_get_type(vports[i]);
 
@@ -233,7 +233,7 @@ void
 encap_check_mtu(const struct encap_check *check)
 {
     const struct encap_registry *registry = check->registry;
-    const struct kinds kinds = tunnel_kinds();
+    const struct kinds kinds = tunnel_kinds(check);
     const char *port = NULL;
     int inner = overlay_mtu(check, &port);
 

@@ -47,6 +47,11 @@ void encap_check_sysctls(const struct encap_check *, const char *conf_dir);
 
 #define ENCAP_CHECK_SYSCTL_DIR "/proc/sys/net/ipv4/conf"
 
+/* The netdevs, '*n', of the tunnel ports of bridges with the userspace
+ * datapath; the kernel encapsulates for those of others.  The caller closes
+ * them and frees the array. */
+struct netdev **encap_check_tunnels(const struct encap_check *, size_t *n);
+
 /* The first prefix length with which 'ip' is on device 'dev' (mapped form,
  * 0...128), or -1 if it is not. */
 int encap_check_prefix_length(const char *dev, const struct in6_addr *ip);

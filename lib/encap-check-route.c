@@ -446,7 +446,7 @@ encap_check_routes(const struct encap_check *check)
     };
 
     add_bridges(&scene.bridges, check->config);
-    scene.vports = netdev_get_vports(&scene.n_vports);
+    scene.vports = encap_check_tunnels(check, &scene.n_vports);
     for (size_t i = 0; i < check->registry->n_endpoints; i++) {
         if (check->registry->endpoints[i]->state == ENCAP_UP) {
             check_endpoint(&scene, i);

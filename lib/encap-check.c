@@ -59,6 +59,25 @@ encap_check_prefix_length(const char *dev, const struct in6_addr *ip)
     return -1;
 }
 
+struct netdev **
+encap_check_tunnels(const struct encap_check *check, size_t *n)
+{
+    struct netdev **tunnels;
+    size_t n_vports;
+
+    tunnels = netdev_get_vports(&n_vports);
+    *n = 0;
+    for (size_t i = 0; i < n_vports; i++) {
+        if (check->config && sset_contains(&check->config->tunnels,
+                                           netdev_get_name(tunnels[i]))) {
+            tunnels[(*n)++] = tunnels[i];
+        } else {
+            netdev_close(tunnels[i]);
+        }
+    }
+    return tunnels;
+}
+
 /* The same in the count of the family of 'ip'. */
 static int
 own_plen(const struct in6_addr *ip, const char *dev)
@@ -225,6 +244,16 @@ check_place(const struct encap_check *check, size_t i, const char *ip)
                                      endpoint->dev, other_dev),
                            command(head, other_dev, ""));
         free(head);
+    }
+    for (size_t j = 0; j < endpoint->n_uplinks; j++) {
+        if (!strcmp(endpoint->uplinks[j].name, endpoint->dev)) {
+            encap_findings_add(check->findings, ENCAP_ERROR, ip,
+                               xasprintf("on NIC %s itself, a port of bridge "
+                                         "%s, where the host's packets do not "
+                                         "pass: it belongs on %s",
+                                         endpoint->dev, endpoint->bridge,
+                                         endpoint->bridge), NULL);
+        }
     }
     if (endpoint->any_nic) {
         encap_findings_add(check->findings, ENCAP_INFO, ip,

@@ -32,6 +32,7 @@ encap_config_create(void)
     BUILD_ASSERT_DECL(sizeof order == sizeof config->order);
     memcpy(config->order, order, sizeof order);
     config->n_order = ARRAY_SIZE(order);
+    sset_init(&config->tunnels);
     sset_init(&config->problems);
     return config;
 }
@@ -63,6 +64,7 @@ encap_config_destroy(struct encap_config *config)
         free(bridge->name);
     }
     free(config->bridges);
+    sset_destroy(&config->tunnels);
     sset_destroy(&config->problems);
     free(config);
 }

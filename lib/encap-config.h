@@ -55,6 +55,7 @@ struct encap_config {
     size_t n_bridges;
     bool has_remotes[2];        /* [ipv6]: remotes of some tunnels are, or as
                                  * flows tell may be, of that family. */
+    struct sset tunnels;        /* Names of the tunnel ports of 'bridges'. */
     struct sset problems;       /* What could not be made sense of, a line
                                  * each that names key and value. */
 };

@@ -72,7 +72,7 @@ is_own_mac(const struct encap_registry *registry, struct eth_addr mac)
         }
     }
     HMAP_FOR_EACH (port, node, &registry->ports) {
-        if (!strcmp(port->name, port->bridge) && has_mac(port->name, mac)) {
+        if (port->internal && has_mac(port->name, mac)) {
             return true;
         }
     }

@@ -88,6 +88,7 @@ struct encap_port {
                                  * not. */
     bool up;                    /* Of an uplink: as in encap_uplink. */
     int numa_id;                /* Likewise. */
+    bool internal;              /* This host's own interface. */
     bool on_underlay;           /* On a bridge of the underlay... */
     bool underlay;              /* ...and not a workload's. */
 };

@@ -115,6 +115,7 @@ config_equal(const struct encap_config *a, const struct encap_config *b)
             && a->has_remotes[1] == b->has_remotes[1]
             && wanted_equal(a, b)
             && bridges_equal(a, b)
+            && sset_equals(&a->tunnels, &b->tunnels)
             && sset_equals(&a->problems, &b->problems));
 }
 
@@ -183,6 +184,7 @@ add_ports(struct encap_registry *registry)
             port->eswitch = get_eswitch(registry, from);
             port->uplink = encap_host_port_is_uplink(from);
             port->up = from->up;
+            port->internal = !strcmp(from->config->type, "internal");
             port->numa_id = from->nic.numa_id;
             port->on_underlay = underlay;
             port->underlay = underlay && !from->config->workload;

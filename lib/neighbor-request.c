@@ -370,6 +370,15 @@ overrides(const struct flow *flow, struct flow_wildcards *wc)
     return flow->igmp_group_ip4 & htonl(ND_RSO_OVERRIDE);
 }
 
+/* True if 'flow' is of a VLAN: what it says is not about the network where
+ * endpoints are, also if that is the native one of the same port. */
+static bool
+is_of_vlan(const struct flow *flow, struct flow_wildcards *wc)
+{
+    WC_MASK_FIELD(wc, vlans[0].tci);
+    return vlan_tci_to_vid(flow->vlans[0].tci);
+}
+
 bool
 neighbor_concerns_endpoint(const struct flow *flow, struct flow_wildcards *wc,
                            const char *bridge)
@@ -380,6 +389,9 @@ neighbor_concerns_endpoint(const struct flow *flow, struct flow_wildcards *wc,
 
     if (!registry->n_endpoints
         || !encap_registry_is_underlay_bridge(registry, bridge)) {
+        return false;
+    }
+    if ((is_arp(flow) || is_nd(flow, wc)) && is_of_vlan(flow, wc)) {
         return false;
     }
     if (is_arp(flow)) {
@@ -413,6 +425,9 @@ neighbor_snoop(const struct flow *flow, struct flow_wildcards *wc,
     bool announces, answers, is_known;
 
     *confirmed = in6addr_any;
+    if (encap_registry_get()->n_endpoints && is_of_vlan(flow, wc)) {
+        return false;
+    }
     if (claims_endpoint(flow, wc, bridge, &ip, &told)) {
         if (allow_update) {
             encap_conflict_add(&ip, told, bridge);

@@ -388,7 +388,8 @@ handle_rule(struct route_db *db, const struct route_event *event)
             rules_doubtful[ipv6] = true;
         } else {
             log_caveat(rule);
-            if (rule->action == ROUTE_RULE_LOOKUP) {
+            /* That of VRFs has no table of its own: 0 would be all. */
+            if (rule->action == ROUTE_RULE_LOOKUP && rule->table) {
                 error = route_sync_table(db, rule->table, ipv6);
             }
         }

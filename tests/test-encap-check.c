@@ -12,11 +12,13 @@
 #include <unistd.h>
 
 #include "encap-check-private.h"
+#include "encap-config.h"
 #include "encap-endpoint.h"
 #include "encap-finding.h"
 #include "encap-json.h"
 #include "encap-mend.h"
 #include "encap-text.h"
+#include "netdev.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "ovs-router.h"
@@ -453,10 +455,36 @@ test_tables(void)
     ovs_assert(!kernel_has && n_asked == 64);
 }
 
+/* Only the tunnels of bridges that the configuration has are looked at. */
+static void
+test_tunnels(void)
+{
+    static const char *const names[] = { "t1", "t2", "t3" };
+    struct netdev *netdevs[ARRAY_SIZE(names)], **tunnels;
+    struct encap_config *config = encap_config_create();
+    const struct encap_check check = { .config = config };
+    size_t n;
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        ovs_assert(!netdev_open(names[i], "geneve", &netdevs[i]));
+    }
+    sset_add(&config->tunnels, "t2");
+    sset_add(&config->tunnels, "t9");
+    tunnels = encap_check_tunnels(&check, &n);
+    ovs_assert(n == 1 && tunnels[0] == netdevs[1]);
+    netdev_close(tunnels[0]);
+    free(tunnels);
+    encap_config_destroy(config);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        netdev_close(netdevs[i]);
+    }
+}
+
 static void
 test_encap_check_main(int argc OVS_UNUSED, char *argv[] OVS_UNUSED)
 {
     test_check();
+    test_tunnels();
     test_sysctls();
     test_tables();
     test_text();

@@ -292,7 +292,7 @@ publish(const char *numbers)
     }
 
     /* Neither endpoints' devices: a bridge and the port of one. */
-    encap_registry_add_port(registry, "br3", "br3");
+    encap_registry_add_port(registry, "br3", "br3")->internal = true;
     encap_registry_add_port(registry, "v3", "br3");
     encap_registry_finish(registry);
     encap_registry_publish(registry);

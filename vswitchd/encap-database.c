@@ -225,6 +225,7 @@ note_tunnel(struct encap_config *config, const struct ovsrec_interface *iface)
 {
     struct in6_addr ip;
 
+    sset_add(&config->tunnels, iface->name);
     if (parse_option(iface, "local_ip", &ip)) {
         encap_config_want(config, &ip, ENCAP_ORIGIN_TUNNEL)->n_tunnels++;
     }
