@@ -410,12 +410,16 @@ class Host(lab.Daemons):
 
     def purge(self):
         """No datapath flow is left, nor any rule."""
+        def gone():
+            # A late packet may have made another flow.
+            if self.dump('all'):
+                self.appctl('revalidator/purge')
+            return not self.rules() and not self.inserted()
         self.appctl('revalidator/purge')
         if self.offload:
             until(lambda: 'no rules, left:\n%s\n%d wait, flows:\n%s' % (
-                      '\n'.join(self.rules()), self.enqueued(),
-                      '\n'.join(self.dump('all'))),
-                  lambda: not self.rules() and not self.inserted())
+                '\n'.join(self.rules()), self.enqueued(),
+                '\n'.join(self.dump('all'))), gone)
 
     def max_idle(self, milliseconds):
         """Flows without traffic end after that time."""
