@@ -427,6 +427,30 @@ class Undo(Host):
         self.tool('undo')
         self.assertIn('10.1.1.7/24', self.lab.ip('addr show br-nic1'))
 
+    def test_a_bridge_with_the_address_of_others(self):
+        self.tool('apply', *TWO)
+        self.lab.ip('addr add 10.7.0.1/24 dev br-nic1')
+        out = self.tool('undo')
+        for line in ('br-nic1: left up, it has address 10.7.0.1/24',
+                     'bridge br-nic1: left, it has address 10.7.0.1/24'):
+            self.assertIn(line + '\n', out)
+        self.assertIn('10.7.0.1/24', self.lab.ip('addr show br-nic1'))
+
+    def test_a_route_whose_subnet_has_gone(self):
+        """The kernel keeps it, but would not take it again."""
+        for words in ('link set nic1 up',
+                      'addr add 10.1.1.1/24 brd + dev nic1',
+                      'addr add 2001:db8:1::1/64 dev nic1 nodad',
+                      'route add default via 2001:db8:1::fe dev nic1',
+                      'addr del 2001:db8:1::1/64 dev nic1'):
+            self.lab.ip(words)
+        self.settle()
+        before = self.shown()
+        self.assertIn('default via 2001:db8:1::fe', self.lab.ip('-6 route'))
+        self.assertIn('its gateway is on no subnet of nic1',
+                      self.tool('apply', 'nic1,10.1.1.1/24', status=1))
+        self.assert_same(before)
+
     def test_what_came_later_goes_back_too(self):
         self.used_host()
         self.tool('apply', '--from-host', 'nic1')

@@ -357,6 +357,13 @@ class Refuse(unittest.TestCase):
         self.refuses("--devargs: {: Single '{' encountered in format string",
                      devargs='{')
 
+    def test_names_that_are_no_interfaces(self):
+        for name in 'all', 'default':
+            with self.assertRaises(Failure) as caught:
+                texts(TWO[:1], bridge=name)
+            self.assertEqual(str(caught.exception), 'nic1: %s cannot be the'
+                             ' name of its bridge (--bridge)' % name)
+
     def test_bridges(self):
         there = a_host(bridges={'br-nic2': ''})
         there.links['br-nic1'] = link(3, 'br-nic1')
@@ -524,7 +531,8 @@ class FromHost(unittest.TestCase):
         for nics, line in (
                 (['nic9'], 'nic9: no such interface'),
                 (['nic1'], 'nic1: it has no address'),
-                ([], '--from-host: no NIC of this host has an address')):
+                ([], '--from-host: no PCI device of this host has an'
+                     ' address: name the NICs')):
             with self.assertRaises(Failure) as caught:
                 self.ask(a_host(), *nics)
             self.assertEqual(str(caught.exception), line)

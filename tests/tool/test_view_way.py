@@ -103,6 +103,17 @@ class Pairs(unittest.TestCase):
                             LOCALS, set())),
             ['10.9.9.9>10.2.0.1 tunnel=a'])
 
+    def test_endpoints_that_are_down(self):
+        first, second = LOCALS[:2]
+        for down, locals_ in ((), [first, second]), ([first], [second]), (
+                [first, second], [first, second]):
+            for local in None, 'flow':
+                self.assertEqual(
+                    [pair.local for pair in way.pairs(
+                        [way.Tunnel('a', local, '10.2.0.1')],
+                        [first, second], set(), down)],
+                    [first, second] if local else locals_)
+
     def test_nonsense(self):
         self.assertEqual(
             short(way.pairs([way.Tunnel('a', '10.1.1.1', 'no address'),

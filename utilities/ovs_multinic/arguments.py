@@ -162,7 +162,8 @@ def make(arguments, requests, system):
     count = sum(len(request.addresses) for request in requests or ())
     there = host.read(
         system.kernel, system.database, logins(system), devices,
-        range(options.table_base, options.table_base + count + 1))
+        range(options.table_base,
+              min(options.table_base + count, plan.MAX_TABLE) + 1))
     if requests is None:
         requests = host.requests_from(there, nics, bridge_of, complain)
     made, notes = plan.make(requests, options, there)

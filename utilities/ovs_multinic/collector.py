@@ -130,7 +130,9 @@ class Collector:
                 self._seen_at = sample.at
         bridges = {row['ip']: row['bridge']
                    for row in sample.show['endpoints']}
-        pairs = way.pairs(tunnels, list(bridges), self._seen)
+        pairs = way.pairs(tunnels, list(bridges), self._seen, [
+            row['ip'] for row in sample.show['endpoints']
+            if row['state'] != 'up'])
 
         # Those without an answer come first, then the oldest answers.
         wanted = set(pairs)

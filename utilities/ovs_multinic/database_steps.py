@@ -165,6 +165,10 @@ class Bridge(Step):
         if others:
             return 'bridge %s: left, it has port %s' % (
                 self.name, ', '.join(sorted(others)))
+        addresses = system.kernel.own_addresses(self.name)
+        if addresses:
+            return 'bridge %s: left, it has address %s' % (
+                self.name, ', '.join(addresses))
         system.database.transact(
             lambda _txn: system.database.root.delvalue('bridges', row),
             'del-br %s' % self.name)

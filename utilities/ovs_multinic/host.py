@@ -156,7 +156,8 @@ def requests_from(host, nics, bridge_of, say):
         elif nics:
             raise Failure('%s: it has no address' % nic)
     if not requests:
-        raise Failure('--from-host: no NIC of this host has an address')
+        raise Failure('--from-host: no PCI device of this host has an address:'
+                      ' name the NICs')
     return requests
 
 

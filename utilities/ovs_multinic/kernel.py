@@ -176,6 +176,14 @@ class Kernel:
                 self._address(message))
         return found
 
+    def own_addresses(self, name):
+        """The addresses, as text, that somebody gave interface NAME: not those
+        that the kernel makes for a link."""
+        interfaces = [ipaddress.ip_interface(address['address'])
+                      for address in self.addresses(name)]
+        return [str(interface) for interface in interfaces
+                if interface.version == 4 or not interface.is_link_local]
+
     def holders(self, ip):
         """The names of the interfaces that have address IP."""
         addresses = self.all_addresses()

@@ -102,21 +102,13 @@ class Up(Step):
     def unset(self, system, before):
         if not before['up'] and self.is_set(system):
             row = system.database.row('Bridge', self.device)
-            others = [address['address']
-                      for address in system.kernel.addresses(self.device)
-                      if not is_of_link(address['address'])]
-            if others and row and len(row.ports) > 1:   # The bridge stays.
+            others = system.kernel.own_addresses(self.device)
+            if others and row:          # The bridge stays, too.
                 return '%s: left up, it has address %s' % (
                     self.device, ', '.join(others))
             with keep.kept(system.kernel, self.device):
                 system.kernel.set_link(self.device, state='down')
         return None
-
-
-def is_of_link(address):
-    """Whether ADDRESS is one that the kernel makes for a link."""
-    ip = ipaddress.ip_interface(address).ip
-    return ip.version == 6 and ip.is_link_local
 
 
 @dataclasses.dataclass
@@ -184,6 +176,7 @@ class Addresses(Step):
     def move_here(self, system, before):
         """Moves what is on the NIC; if that fails, back at once."""
         what = system.kernel, before['moved'], before['routes']
+        move.refuse_unreachable(system.kernel, before['routes'], self.nic)
         try:
             move.move(*what, self.nic, self.device)
         except Exception:

@@ -8,6 +8,7 @@ end with one line on stderr and the status FAILED of the module (1 if it has
 none), which is that of bad arguments as well.
 """
 import argparse
+import contextlib
 import errno
 import importlib
 import os
@@ -64,10 +65,33 @@ def run(argv):
                     formatter_class=argparse.RawDescriptionHelpFormatter)
     module.add_arguments(parser)
     try:
-        return module.run(parser.parse_args(argv[1:]))
+        with printing():
+            return module.run(parser.parse_args(argv[1:]))
     except errors.Failure as failure:
         print('ovs-multinic: %s' % safe(failure), file=sys.stderr)
         return getattr(module, 'FAILED', 1)
+
+
+@contextlib.contextmanager
+def printing():
+    """Fails if there is no room for what was printed."""
+    try:
+        try:
+            yield
+        finally:
+            if sys.stdout:
+                sys.stdout.flush()
+    except OSError as error:
+        if error.errno != errno.ENOSPC or error.filename is not None:
+            raise
+        discard_output()
+        raise errors.Failure('standard output: %s'
+                             % error.strerror) from None
+
+
+def discard_output():
+    """What is left to be printed does no more harm."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def main(argv):
@@ -81,14 +105,14 @@ def main(argv):
         print(usage(), file=sys.stderr)
         return 1
     try:
-        try:
-            if argv == ['help']:
+        if argv == ['help']:
+            with printing():
                 print(usage())
-                return 0
-            return run(argv)
-        finally:
-            if sys.stdout:
-                sys.stdout.flush()
+            return 0
+        return run(argv)
+    except errors.Failure as failure:
+        print('ovs-multinic: %s' % failure, file=sys.stderr)
+        return 1
     except ImportError as error:
         print('ovs-multinic: %s: %s' % (argv[0], error), file=sys.stderr)
         return 1
@@ -98,15 +122,3 @@ def main(argv):
         # The reader ("| head") has seen enough.
         discard_output()
         return 128 + signal.SIGPIPE
-    except OSError as error:
-        if error.errno != errno.ENOSPC or error.filename is not None:
-            raise
-        discard_output()
-        print('ovs-multinic: standard output: %s' % error.strerror,
-              file=sys.stderr)
-        return 1
-
-
-def discard_output():
-    """What is left to be printed does no more harm."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

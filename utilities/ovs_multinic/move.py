@@ -73,6 +73,24 @@ def add_routes(kernel, routes, device, first=()):
     return problems
 
 
+def refuse_unreachable(kernel, routes, device):
+    """Fails if the kernel would not take one of ROUTES, by DEVICE, again: the
+    subnet of its gateway has gone meanwhile."""
+    subnets = [ipaddress.ip_network(route['dst']) for family in (4, 6)
+               for route in kernel.routes(family, device)
+               if 'via' not in route]
+    subnets += [ipaddress.ip_interface(address['address']).network
+                for address in kernel.addresses(device)]
+    for route in routes:
+        gateway = ipaddress.ip_address(route.get('via', '::'))
+        if 'via' in route and not gateway.is_link_local \
+                and not route.get('flags', 0) & k.RTNH_F_ONLINK \
+                and not any(gateway in subnet for subnet in subnets):
+            raise Failure('%s: its gateway is on no subnet of %s, so it could'
+                          ' not be moved: delete it, or make it "onlink"'
+                          % (k.route_text(route), device))
+
+
 def move(kernel, addresses, routes, source, target):
     """Moves ADDRESSES and ROUTES, as kernel.py has them, from SOURCE to
     TARGET.  Each may be None: addresses that are on SOURCE no more, or that

@@ -65,7 +65,8 @@ def fill(option, template, **values):
 def bridge_name(options, nic):
     """The name of the bridge of a NIC."""
     name = fill('--bridge', options.bridge, nic=nic)
-    if not fields.is_name(name):
+    # Below /proc/sys the latter two are not interfaces.
+    if not fields.is_name(name) or name in ('all', 'default'):
         raise Failure('%s: %s cannot be the name of its bridge (--bridge)'
                       % (nic, name))
     return name

@@ -89,20 +89,23 @@ def fixed(kind, options):
     return tuple(words)
 
 
-def pairs(tunnels, locals_, seen):
+def pairs(tunnels, locals_, seen, down=()):
     """Returns the Pairs of TUNNELS, each once, by local and remote address.
 
     A tunnel without a fixed local address can take any of LOCALS_ of the
     remote's family; one without a fixed remote address takes those that SEEN,
-    pairs of addresses from the datapath, has."""
+    pairs of addresses from the datapath, has.  Where the switch chooses, it
+    passes over those that are DOWN, unless all are."""
     result = {}
+    chosen = [local for local in locals_ if local not in down] or locals_
     flow_remotes = {remote for _, remote in seen}
     for tunnel in sorted(tunnels, key=lambda tunnel: (
             tunnel.local in (None, 'flow'), tunnel.remote == 'flow')):
         flow_local = tunnel.local in (None, 'flow')
         flow_remote = tunnel.remote == 'flow'
         for remote in flow_remotes if flow_remote else [tunnel.remote]:
-            for local in locals_ if flow_local else [tunnel.local]:
+            for local in (chosen if tunnel.local is None else
+                          locals_ if flow_local else [tunnel.local]):
                 if is_ipv6(local) != is_ipv6(remote):
                     continue
                 # Where the port has no local_ip, a source is what a choice
