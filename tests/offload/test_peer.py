@@ -55,12 +55,19 @@ class Peer(unittest.TestCase):
             self.nets[name] = 'mnpeer%d-%s' % (os.getpid(), name)
             lab.run('ip', 'netns', 'add', self.nets[name])
             self.addCleanup(lab.run, 'ip', 'netns', 'del', self.nets[name])
+            # Kernels shall say nothing by devices that are workloads'.
+            self.sysctl(name, 'default.disable_ipv6=1')
         self.ip('nic', 'link set lo up')
         self.ip('nic', 'link add c0 type veth peer name c0 netns '
                 + self.nets['peer'])
         for name, address in (('nic', self.HERE), ('peer', self.THERE)):
             self.ip(name, 'addr add %s/24 dev c0' % address)
             self.ip(name, 'link set c0 up')
+
+    def sysctl(self, name, setting):
+        """Sets one of IPv6 in a namespace."""
+        lab.run('ip', 'netns', 'exec', self.nets[name], 'sysctl', '-qw',
+                'net.ipv6.conf.' + setting)
 
     def ip(self, name, words):
         """Runs ip(8) in a namespace."""
@@ -246,6 +253,8 @@ class Peer(unittest.TestCase):
         frames of others are nobody's business."""
         self.cable()
         self.ip('nic', 'link set p0 up')
+        for name in ('nic', 'peer'):
+            self.sysctl(name, 'c0.disable_ipv6=0')
         self.ip('nic', 'addr add 2001:db8::1/64 dev c0 nodad')
         self.ip('peer', 'addr add 2001:db8::2/64 dev c0 nodad')
         process = self.respond('w0', '[2001:db8::2]:7777')
