@@ -61,10 +61,13 @@ lib_libopenvswitch_la_SOURCES += \
 	lib/nic-base-flow.h \
 	lib/nic-base-rule.c \
 	lib/nic-base-rule.h \
+	lib/nic-count.c \
+	lib/nic-count.h \
 	lib/nic-driver.c \
 	lib/nic-driver.h \
 	lib/nic-eswitch.c \
 	lib/nic-eswitch.h \
+	lib/nic-ethdev-count.c \
 	lib/nic-ethdev.c \
 	lib/nic-ethdev.h \
 	lib/nic-flow-api.c \
@@ -72,7 +75,6 @@ lib_libopenvswitch_la_SOURCES += \
 	lib/nic-forecast.c \
 	lib/nic-forecast.h \
 	lib/nic-offload.c \
-	lib/nic-offload-count.c \
 	lib/nic-offload.h \
 	lib/nic-offload-private.h \
 	lib/nic-offload-rule.c \

@@ -9,6 +9,7 @@
 #include "dpif.h"
 #include "hash.h"
 #include "netdev-offload.h"
+#include "nic-count.h"
 #include "openvswitch/hmap.h"
 #include "ovs-thread.h"
 #include "util.h"
@@ -20,7 +21,8 @@ struct base_flow {
     ovs_u128 actions;           /* Their hash. */
     unsigned int thread;        /* That put it. */
     bool lost;                  /* No NIC has it. */
-    struct dpif_flow_stats stats;
+    struct nic_count *count;
+    uint64_t packets, bytes;    /* The most that the base ever told. */
 };
 
 static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
@@ -46,6 +48,15 @@ find(const struct netdev *netdev, const ovs_u128 *ufid)
     return NULL;
 }
 
+static void
+destroy(struct base_flow *flow)
+    OVS_REQUIRES(mutex)
+{
+    hmap_remove(&flows, &flow->node);
+    nic_count_unref(flow->count);
+    free(flow);
+}
+
 void
 nic_base_flow_add(const struct netdev *netdev, const ovs_u128 *ufid,
                   const struct nlattr *actions, size_t actions_len)
@@ -58,6 +69,7 @@ nic_base_flow_add(const struct netdev *netdev, const ovs_u128 *ufid,
         flow = xzalloc(sizeof *flow);
         flow->netdev = netdev;
         flow->ufid = *ufid;
+        flow->count = nic_count_get(ufid);
         hmap_insert(&flows, &flow->node, hash_ufid(ufid));
     }
     hash_bytes128(actions, actions_len, 0, &flow->actions);
@@ -74,8 +86,7 @@ nic_base_flow_remove(const struct netdev *netdev, const ovs_u128 *ufid)
     ovs_mutex_lock(&mutex);
     flow = find(netdev, ufid);
     if (flow) {
-        hmap_remove(&flows, &flow->node);
-        free(flow);
+        destroy(flow);
     }
     ovs_mutex_unlock(&mutex);
     return flow != NULL;
@@ -102,18 +113,21 @@ nic_base_flow_is_stale(const ovs_u128 *ufid, const struct nlattr *actions,
 
 bool
 nic_base_flow_count(const struct netdev *netdev, const ovs_u128 *ufid,
-                    struct dpif_flow_stats *stats)
+                    const struct dpif_flow_stats *stats)
 {
     struct base_flow *flow;
 
     ovs_mutex_lock(&mutex);
     flow = find(netdev, ufid);
     if (flow) {
-        stats->n_packets = MAX(stats->n_packets, flow->stats.n_packets);
-        stats->n_bytes = MAX(stats->n_bytes, flow->stats.n_bytes);
-        stats->used = MAX(stats->used, flow->stats.used);
-        stats->tcp_flags |= flow->stats.tcp_flags;
-        flow->stats = *stats;
+        struct dpif_flow_stats more = { .used = stats->used };
+
+        more.n_packets = stats->n_packets - MIN(stats->n_packets,
+                                                flow->packets);
+        more.n_bytes = stats->n_bytes - MIN(stats->n_bytes, flow->bytes);
+        flow->packets += more.n_packets;
+        flow->bytes += more.n_bytes;
+        nic_count_add(flow->count, &more);
     }
     ovs_mutex_unlock(&mutex);
     return flow != NULL;
@@ -127,8 +141,7 @@ nic_base_flow_remove_all(const struct netdev *netdev)
     ovs_mutex_lock(&mutex);
     HMAP_FOR_EACH_SAFE (flow, node, &flows) {
         if (flow->netdev == netdev) {
-            hmap_remove(&flows, &flow->node);
-            free(flow);
+            destroy(flow);
         }
     }
     ovs_mutex_unlock(&mutex);

@@ -3,8 +3,8 @@
 #ifndef NIC_BASE_FLOW_H
 #define NIC_BASE_FLOW_H 1
 
-/* Which flows the base's own offload has, what of, and what NICs counted for
- * them: it does not say, or not always.  Any thread. */
+/* Which flows the base's own offload has, what of, and what it told of their
+ * packets: it does not say, or not always.  Any thread. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,10 +27,11 @@ bool nic_base_flow_remove(const struct netdev *netdev, const ovs_u128 *ufid);
 bool nic_base_flow_is_stale(const ovs_u128 *ufid, const struct nlattr *actions,
                             size_t actions_len);
 
-/* If the base has the flow, returns true and raises '*stats' to the highest
- * that they ever were. */
+/* If the base has the flow, returns true and counts, see nic-count.h, by what
+ * '*stats', which it now has for the flow, are above the highest so far: they
+ * begin anew with a rule. */
 bool nic_base_flow_count(const struct netdev *netdev, const ovs_u128 *ufid,
-                         struct dpif_flow_stats *stats);
+                         const struct dpif_flow_stats *stats);
 
 /* Forgets all flows of 'netdev'. */
 void nic_base_flow_remove_all(const struct netdev *netdev);

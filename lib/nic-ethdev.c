@@ -11,6 +11,7 @@
 #include "hash.h"
 #include "netdev.h"
 #include "nic-base-rule.h"
+#include "nic-count.h"
 #include "nic-driver.h"
 #include "nic-eswitch.h"
 #include "odp-util.h"
@@ -108,6 +109,7 @@ forget_rule(const struct nic_handle *handle, bool *news)
 {
     *news |= nic_eswitch_unuse(handle->ethdev->eswitch, handle->context,
                                handle->option, true);
+    nic_count_unref(handle->count);
     COVERAGE_INC(nic_rule_destroyed);
 }
 
@@ -258,6 +260,7 @@ leave_gate(struct nic_handle *handle, bool *news)
     ovs_mutex_lock(&ethdev->mutex);
     if (!handle->outer) {
         gate->n_inner--;
+        handle->header_len += gate->tagged ? VLAN_HEADER_LEN : 0;
     } else if (!--gate->n_outer) {
         /* Rules B are of no use any more. */
         *news = true;
@@ -267,6 +270,7 @@ leave_gate(struct nic_handle *handle, bool *news)
         free(gate);
     }
     ovs_mutex_unlock(&ethdev->mutex);
+    handle->gate = NULL;
 }
 
 size_t
@@ -305,7 +309,8 @@ nic_ethdev_is_unused(const struct nic_handle *handle)
 /* Asks the NIC of 'ethdev' for 'rule'. */
 static enum nic_refusal
 try_create(struct nic_ethdev *ethdev, struct nic_ethdev *target,
-           const struct nic_rule *rule, struct nic_handle *handle, bool *news)
+           const struct nic_rule *rule, struct nic_count *count,
+           struct nic_handle *handle, bool *news)
 {
     struct nic_eswitch *eswitch = ethdev->eswitch;
     bool option = rule->match.option.length > 0;
@@ -335,6 +340,7 @@ try_create(struct nic_ethdev *ethdev, struct nic_ethdev *target,
         .flow = flow,
         .context = context,
         .option = option,
+        .count = nic_count_ref(count),
     };
     enter_gate(handle, rule, news);
     nic_eswitch_accept(eswitch, rule, context);
@@ -344,8 +350,8 @@ try_create(struct nic_ethdev *ethdev, struct nic_ethdev *target,
 
 enum nic_refusal
 nic_ethdev_create(struct nic_ethdev *ethdev, struct nic_ethdev *target,
-                  const struct nic_rule *rule, struct nic_handle *handle,
-                  bool *news)
+                  const struct nic_rule *rule, struct nic_count *count,
+                  struct nic_handle *handle, bool *news)
 {
     struct nic_eswitch *eswitch = ethdev->eswitch;
     struct nic_rule like = *rule;
@@ -360,11 +366,11 @@ nic_ethdev_create(struct nic_ethdev *ethdev, struct nic_ethdev *target,
     if (ethdev->gone || (target && target->gone)) {
         return NIC_PORT_STOPPED;
     }
-    refusal = try_create(ethdev, target, rule, handle, news);
+    refusal = try_create(ethdev, target, rule, count, handle, news);
     if (refusal == NIC_CONTEXTS_FULL
         && nic_eswitch_share_header(eswitch, &like)) {
         COVERAGE_INC(nic_header_shared);
-        refusal = try_create(ethdev, target, &like, handle, news);
+        refusal = try_create(ethdev, target, &like, count, handle, news);
     }
     if (refusal != NIC_OFFLOADABLE) {
         nic_eswitch_count_refusal(eswitch, refusal);
@@ -427,15 +433,16 @@ put_stuck(struct stuck_rule *rule)
 void
 nic_ethdev_destroy(struct nic_handle *handle, bool *news)
 {
-    bool destroyed = try_destroy(handle, news);
+    bool destroyed;
 
+    nic_ethdev_count(handle);
+    destroyed = try_destroy(handle, news);
     leave_gate(handle, news);
     if (!destroyed) {
         struct stuck_rule *rule = xmalloc(sizeof *rule);
 
         rule->handle = *handle;
         rule->handle.target = NULL;
-        rule->handle.gate = NULL;
         put_stuck(rule);
     }
     handle->flow = NULL;
@@ -471,111 +478,12 @@ nic_ethdev_run(bool *news)
         take_stuck(ethdev, &rules);
     }
     LIST_FOR_EACH_POP (rule, node, &rules) {
+        /* Packets still go by it. */
+        nic_ethdev_count(&rule->handle);
         if (try_destroy(&rule->handle, news)) {
             free(rule);
         } else {
             put_stuck(rule);
         }
-    }
-}
-
-/* Counters. */
-
-/* A NIC's counters of packets and bytes may be of different moments. */
-static uint64_t
-without_headers(uint64_t bytes, uint64_t header_bytes)
-{
-    return bytes > header_bytes ? bytes - header_bytes : 0;
-}
-
-static void
-account(struct nic_handle *handle, uint64_t packets, uint64_t bytes)
-{
-    struct nic_ethdev *ethdev = handle->ethdev;
-    struct nic_gate *gate = handle->gate;
-    uint64_t header_bytes = packets * handle->header_len;
-
-    if (gate) {
-        ovs_mutex_lock(&ethdev->mutex);
-        if (!handle->outer) {
-            gate->inner_packets += packets;
-            gate->inner_bytes += bytes;
-            header_bytes += gate->tagged ? packets * VLAN_HEADER_LEN : 0;
-        } else {
-            gate->outer_packets += packets;
-        }
-        ovs_mutex_unlock(&ethdev->mutex);
-    }
-    if (!gate || !handle->outer) {
-        nic_eswitch_count_traffic(ethdev->eswitch, gate != NULL, packets,
-                                  without_headers(bytes, header_bytes));
-    }
-    handle->packets += packets;
-    handle->bytes += bytes;
-    handle->header_bytes += header_bytes;
-}
-
-/* A counter that is smaller than it was has begun anew. */
-static uint64_t
-advance(uint64_t now, uint64_t *last)
-{
-    uint64_t n = now >= *last ? now - *last : now;
-
-    *last = now;
-    return n;
-}
-
-bool
-nic_ethdev_query(struct nic_handle *handle)
-{
-    struct nic_ethdev *ethdev = handle->ethdev;
-    uint64_t packets, bytes;
-
-    if (ethdev->gone || nic_driver_query(ethdev->port_id, handle->flow,
-                                         &packets, &bytes)) {
-        return false;
-    }
-    packets = advance(packets, &handle->last_packets);
-    bytes = advance(bytes, &handle->last_bytes);
-    account(handle, packets, bytes);
-    return packets > 0;
-}
-
-/* What rule A counts are all packets that it sees, also those for which there
- * is no rule B.  So of what rules B of the gate have done, each rule A gets
- * the share that it has of the packets seen. */
-static double
-share(const struct nic_handle *handle)
-{
-    return (handle->gate->outer_packets
-            ? (double) handle->packets / handle->gate->outer_packets : 0);
-}
-
-void
-nic_ethdev_get_stats(const struct nic_handle *handle, uint64_t *packets,
-                     uint64_t *bytes)
-{
-    struct nic_gate *gate = handle->gate;
-
-    if (gate && handle->outer) {
-        ovs_mutex_lock(&handle->ethdev->mutex);
-        *packets = share(handle) * gate->inner_packets;
-        *bytes = share(handle) * gate->inner_bytes;
-        ovs_mutex_unlock(&handle->ethdev->mutex);
-    } else {
-        *packets = handle->packets;
-        *bytes = without_headers(handle->bytes, handle->header_bytes);
-    }
-}
-
-void
-nic_ethdev_add_software(const struct nic_ethdev *ethdev,
-                        struct nic_traffic *traffic)
-{
-    uint64_t packets, bytes;
-
-    if (!nic_driver_get_traffic(ethdev->port_id, &packets, &bytes)) {
-        traffic->packets += packets;
-        traffic->bytes += bytes;
     }
 }

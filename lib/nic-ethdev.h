@@ -25,6 +25,7 @@
 
 struct netdev;
 struct nic_context;
+struct nic_count;
 struct nic_eswitch;
 struct nic_traffic;
 struct rte_flow;
@@ -74,11 +75,14 @@ struct nic_handle {
     struct nic_gate *gate;      /* Rules A and B. */
     bool option;                /* It matches one. */
     bool outer;                 /* Rule A. */
-    size_t header_len;          /* Of rule B: outer headers without tag. */
+    size_t header_len;          /* Of rule B: outer headers without tag; 0 of
+                                 * others. */
     uint64_t packets, bytes;    /* Seen by it, so far ... */
     uint64_t header_bytes;      /* ... and what of that software would not
                                  * count. */
     uint64_t last_packets, last_bytes;  /* Its counters when last read. */
+    struct nic_count *count;    /* Of its flow. */
+    uint64_t told_packets, told_bytes;  /* To that. */
 };
 
 /* DPDK's port 'port_id' is to be reset, after which the driver has no rules
@@ -118,13 +122,15 @@ size_t nic_ethdev_find_gates(enum nic_group group, const struct in6_addr *dst,
 bool nic_ethdev_is_unused(const struct nic_handle *handle)
     OVS_REQ_RDLOCK(nic_ethdev_rwlock);
 
-/* Asks the NIC for 'rule' on 'ethdev', output to 'target' or NULL.  On success
- * returns NIC_OFFLOADABLE and fills in '*handle'.  Otherwise returns the
- * reason; what the NIC itself says is in the log.  '*news' becomes true if
- * what other flows should have in NICs is different now. */
+/* Asks the NIC for 'rule' of the flow of 'count' on 'ethdev', output to
+ * 'target' or NULL.  If it agrees, returns NIC_OFFLOADABLE and fills in
+ * '*handle', which refers to 'count'.  Otherwise returns the reason; what the
+ * NIC itself says is in the log.  '*news' becomes true if what other flows
+ * should have in NICs is different now. */
 enum nic_refusal nic_ethdev_create(struct nic_ethdev *ethdev,
                                    struct nic_ethdev *target,
                                    const struct nic_rule *rule,
+                                   struct nic_count *count,
                                    struct nic_handle *handle, bool *news)
     OVS_REQ_RDLOCK(nic_ethdev_rwlock);
 
@@ -135,8 +141,9 @@ bool nic_ethdev_exceeds_mtu(const struct nic_ethdev *ethdev,
                             const struct nic_rule *rule)
     OVS_REQ_RDLOCK(nic_ethdev_rwlock);
 
-/* Removes a rule.  What it has counted last is lost, unless queried before.
- * If the NIC does not remove it, it stays accounted for, as one of nobody. */
+/* Removes a rule, and counts what the NIC tells last.  If the NIC does not
+ * remove it, it stays accounted for, as one of nobody, and what it counts is
+ * its flow's as before. */
 void nic_ethdev_destroy(struct nic_handle *, bool *news)
     OVS_REQ_RDLOCK(nic_ethdev_rwlock);
 
@@ -145,15 +152,9 @@ void nic_ethdev_destroy(struct nic_handle *, bool *news)
 void nic_ethdev_run(bool *news)
     OVS_REQ_RDLOCK(nic_ethdev_rwlock);
 
-/* Brings 'packets' and 'bytes' of 'handle' up to date; a NIC's counters may be
- * a second old.  Returns true if there were packets since the last call. */
-bool nic_ethdev_query(struct nic_handle *handle)
-    OVS_REQ_RDLOCK(nic_ethdev_rwlock);
-
-/* What a flow of software would have counted for the packets of 'handle' that
- * did not reach software. */
-void nic_ethdev_get_stats(const struct nic_handle *handle, uint64_t *packets,
-                          uint64_t *bytes)
+/* Adds what the NIC has counted for 'handle' since the last time to the count
+ * of its flow; a NIC's counters may be a second old. */
+void nic_ethdev_count(struct nic_handle *)
     OVS_REQ_RDLOCK(nic_ethdev_rwlock);
 
 /* Adds what 'ethdev' has received for software and sent for it. */

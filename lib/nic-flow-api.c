@@ -27,39 +27,38 @@
 /* The base's flow API. */
 #define BASE netdev_offload_dpdk
 
-/* As flow_get() of the base, which cannot tell what was counted while it is
- * about to change a rule, nor after the port was stopped. */
+/* Says whether the flow is in a NIC, and counts what that did for it: of the
+ * base, which does not tell while it is about to change a rule, nor after the
+ * port was stopped. */
 static int
 base_get(struct netdev *netdev, const ovs_u128 *ufid,
-         struct dpif_flow_stats *stats, struct dpif_flow_attrs *attrs)
+         struct dpif_flow_attrs *attrs)
 {
+    struct dpif_flow_stats stats = { .used = 0 };
     int error;
 
-    memset(stats, 0, sizeof *stats);
-    error = BASE.flow_get(netdev, NULL, NULL, ufid, stats, attrs, NULL);
+    error = BASE.flow_get(netdev, NULL, NULL, ufid, &stats, attrs, NULL);
     if (error || nic_base_flow_is_lost(netdev, ufid)) {
         attrs->offloaded = false;
         attrs->dp_layer = "ovs";
     }
-    return nic_base_flow_count(netdev, ufid, stats) ? 0 : error;
+    return nic_base_flow_count(netdev, ufid, &stats) ? 0 : error;
 }
 
 static int
 base_put(struct netdev *netdev, struct match *match, struct nlattr *actions,
-         size_t actions_len, const ovs_u128 *ufid, struct offload_info *info,
-         struct dpif_flow_stats *stats)
+         size_t actions_len, const ovs_u128 *ufid, struct offload_info *info)
 {
-    struct dpif_flow_stats before;
     struct dpif_flow_attrs attrs;
     int error;
 
-    base_get(netdev, ufid, &before, &attrs);
+    base_get(netdev, ufid, &attrs);
     error = BASE.flow_put(netdev, match, actions, actions_len, ufid, info,
-                          stats);
+                          NULL);
     if (!error) {
         nic_base_flow_add(netdev, ufid, actions, actions_len);
-    } else if (nic_base_flow_remove(netdev, ufid)) {
-        nic_offload_add_stats(netdev, ufid, &before);
+    } else {
+        nic_base_flow_remove(netdev, ufid);
     }
     return error;
 }
@@ -67,13 +66,11 @@ base_put(struct netdev *netdev, struct match *match, struct nlattr *actions,
 static void
 base_forget(struct netdev *netdev, const ovs_u128 *ufid)
 {
-    struct dpif_flow_stats stats;
     struct dpif_flow_attrs attrs;
 
-    base_get(netdev, ufid, &stats, &attrs);
+    base_get(netdev, ufid, &attrs);
     if (nic_base_flow_remove(netdev, ufid)) {
         BASE.flow_del(netdev, ufid, NULL);
-        nic_offload_add_stats(netdev, ufid, &stats);
     }
 }
 
@@ -91,34 +88,29 @@ base_mark(struct netdev *netdev, struct match *match, const ovs_u128 *ufid,
     if (!netdev_vport_is_vport_class(netdev->netdev_class)) {
         ofpbuf_use_stack(&actions, stub, sizeof stub);
         nl_msg_put_flag(&actions, OVS_ACTION_ATTR_CT_CLEAR);
-        base_put(netdev, match, actions.data, actions.size, ufid, info, NULL);
+        base_put(netdev, match, actions.data, actions.size, ufid, info);
     }
 }
+
+/* None of these tells what was counted: see nic_count_claim(). */
 
 static int
 flow_put(struct netdev *netdev, struct match *match, struct nlattr *actions,
          size_t actions_len, const ovs_u128 *ufid, struct offload_info *info,
-         struct dpif_flow_stats *stats)
+         struct dpif_flow_stats *stats OVS_UNUSED)
 {
     struct dpif_flow_attrs attrs;
-    struct dpif_flow_stats ours;
 
     if (!nic_offload_put(netdev, ufid, match, actions, actions_len,
                          info->orig_in_port)) {
-        int error = base_put(netdev, match, actions, actions_len, ufid, info,
-                             stats);
+        int error = base_put(netdev, match, actions, actions_len, ufid, info);
 
-        /* A flow that fails is forgotten, with what NICs have counted. */
-        return nic_offload_get(netdev, ufid, &ours, &attrs) ? 0 : error;
+        /* A flow that fails is forgotten, with what its NIC has. */
+        return nic_offload_get(netdev, ufid, &attrs) ? 0 : error;
     }
     base_forget(netdev, ufid);
-    if (nic_offload_get(netdev, ufid, &ours, &attrs)) {
-        if (!attrs.offloaded) {
-            base_mark(netdev, match, ufid, info);
-        }
-        if (stats) {
-            *stats = ours;
-        }
+    if (nic_offload_get(netdev, ufid, &attrs) && !attrs.offloaded) {
+        base_mark(netdev, match, ufid, info);
     }
     return 0;
 }
@@ -132,9 +124,6 @@ flow_del(struct netdev *netdev, const ovs_u128 *ufid,
         return BASE.flow_del(netdev, ufid, stats);
     }
     base_forget(netdev, ufid);
-    if (stats) {
-        memset(stats, 0, sizeof *stats);
-    }
     return 0;
 }
 
@@ -144,17 +133,14 @@ flow_get(struct netdev *netdev, struct match *match OVS_UNUSED,
          struct dpif_flow_stats *stats, struct dpif_flow_attrs *attrs,
          struct ofpbuf *buf OVS_UNUSED)
 {
-    struct dpif_flow_stats base;
-
+    memset(stats, 0, sizeof *stats);
     attrs->dp_extra_info = NULL;
-    if (!nic_offload_get(netdev, ufid, stats, attrs)) {
-        return base_get(netdev, ufid, stats, attrs);
+    if (!nic_offload_get(netdev, ufid, attrs)) {
+        return base_get(netdev, ufid, attrs);
     }
-    if (!attrs->offloaded && !base_get(netdev, ufid, &base, attrs)) {
+    if (!attrs->offloaded) {
         /* Marked, or no flow of a tunnel any more. */
-        stats->n_packets += base.n_packets;
-        stats->n_bytes += base.n_bytes;
-        stats->used = MAX(stats->used, base.used);
+        base_get(netdev, ufid, attrs);
     }
     return 0;
 }

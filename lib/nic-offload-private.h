@@ -6,7 +6,6 @@
 /* Parts of nic-offload.h: the flow and its rules. */
 
 #include "cmap.h"
-#include "dpif.h"
 #include "heap.h"
 #include "nic-ethdev.h"
 #include "nic-rule.h"
@@ -14,13 +13,7 @@
 #include "ovs-thread.h"
 
 struct miniflow;
-
-/* What a copy of the flow, in the datapath of a PMD thread, has been told of
- * the NIC's packets. */
-struct nic_claim {
-    const void *copy;
-    uint64_t packets, bytes;
-};
+struct nic_count;
 
 struct nic_offload {
     struct cmap_node node;      /* By 'ufid'. */
@@ -48,17 +41,12 @@ struct nic_offload {
     /* Held while a NIC thinks. */
     struct ovs_mutex mutex;
     bool dead OVS_GUARDED;
+    struct nic_count *count OVS_GUARDED;        /* NULL if 'dead'. */
     struct nic_handle *handles OVS_GUARDED;
     size_t n_handles OVS_GUARDED;
-    struct dpif_flow_stats past OVS_GUARDED;    /* Of rules that are gone. */
 
     /* For those who do not wait. */
     struct ovs_mutex last_mutex;        /* Inside 'mutex'. */
-    struct dpif_flow_stats stats OVS_GUARDED;
-    struct nic_claim *claims OVS_GUARDED;
-    size_t n_claims OVS_GUARDED;
-    uint64_t claimed_packets OVS_GUARDED;       /* By all copies ever. */
-    uint64_t claimed_bytes OVS_GUARDED;
     const struct netdev *counted OVS_GUARDED;   /* In nic-tally.h; NULL: it
                                                  * has no rules. */
     unsigned int counted_eswitch OVS_GUARDED;   /* If 'counted'. */
@@ -100,7 +88,7 @@ void nic_offload_remove_rules(struct nic_offload *offload,
     OVS_REQ_RDLOCK(nic_ethdev_rwlock)
     OVS_REQUIRES(offload->mutex);
 
-/* Sets 'stats' and 'partial' of 'offload' as they are now. */
+/* Counts what NICs have done, and sets 'partial' of 'offload' as it is now. */
 void nic_offload_refresh(struct nic_offload *offload)
     OVS_REQ_RDLOCK(nic_ethdev_rwlock)
     OVS_REQUIRES(offload->mutex);

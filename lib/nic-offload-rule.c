@@ -24,28 +24,12 @@ enum { MAX_UPLINKS = 16 };
 
 /* Rules that NICs have. */
 
-/* Adds what a flow of software would have counted. */
-static void
-add_stats(const struct nic_handle *handle, struct dpif_flow_stats *stats)
-    OVS_REQ_RDLOCK(nic_ethdev_rwlock)
-{
-    uint64_t packets, bytes;
-
-    nic_ethdev_get_stats(handle, &packets, &bytes);
-    stats->n_packets += packets;
-    stats->n_bytes += bytes;
-}
-
 static void
 remove_handle(struct nic_offload *offload, struct nic_handle *handle,
               bool *news)
     OVS_REQ_RDLOCK(nic_ethdev_rwlock)
     OVS_REQUIRES(offload->mutex)
 {
-    if (nic_ethdev_query(handle)) {
-        offload->past.used = time_msec();
-    }
-    add_stats(handle, &offload->past);
     nic_ethdev_destroy(handle, news);
     *handle = offload->handles[--offload->n_handles];
 }
@@ -71,25 +55,13 @@ nic_offload_remove_rules(struct nic_offload *offload,
 void
 nic_offload_refresh(struct nic_offload *offload)
 {
-    struct dpif_flow_stats stats;
     bool partial = true;
 
     for (size_t i = 0; i < offload->n_handles; i++) {
-        if (nic_ethdev_query(&offload->handles[i])) {
-            offload->past.used = time_msec();
-        }
-    }
-    stats = offload->past;
-    for (size_t i = 0; i < offload->n_handles; i++) {
-        add_stats(&offload->handles[i], &stats);
+        nic_ethdev_count(&offload->handles[i]);
         partial &= nic_ethdev_is_unused(&offload->handles[i]);
     }
-
-    /* The share of a rule A can shrink, a flow's packets cannot. */
     ovs_mutex_lock(&offload->last_mutex);
-    stats.n_packets = MAX(stats.n_packets, offload->stats.n_packets);
-    stats.n_bytes = MAX(stats.n_bytes, offload->stats.n_bytes);
-    offload->stats = stats;
     offload->partial = partial;
     ovs_mutex_unlock(&offload->last_mutex);
 }
@@ -133,11 +105,13 @@ install__(struct nic_offload *offload, const struct nic_rule *rule,
     if (old && !replace) {
         return NIC_OFFLOADABLE;
     }
-    refusal = nic_ethdev_create(ethdev, target, rule, &handle, news);
+    refusal = nic_ethdev_create(ethdev, target, rule, offload->count,
+                                &handle, news);
     if (old) {
         remove_handle(offload, old, news);
         if (refusal != NIC_OFFLOADABLE) {
-            refusal = nic_ethdev_create(ethdev, target, rule, &handle, news);
+            refusal = nic_ethdev_create(ethdev, target, rule, offload->count,
+                                        &handle, news);
         }
     }
     if (refusal == NIC_OFFLOADABLE) {

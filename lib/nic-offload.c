@@ -8,12 +8,14 @@
 #include <string.h>
 
 #include "coverage.h"
+#include "dpif.h"
 #include "flow.h"
 #include "hash.h"
 #include "netdev-offload.h"
 #include "netdev-provider.h"
 #include "nic-base-flow.h"
 #include "nic-base-rule.h"
+#include "nic-count.h"
 #include "nic-eswitch.h"
 #include "nic-offload-private.h"
 #include "nic-policer.h"
@@ -97,6 +99,7 @@ create(const struct netdev *netdev, const ovs_u128 *ufid)
     offload->netdev = netdev;
     offload->dpif_type = netdev_get_dpif_type(netdev);
     offload->worker = netdev_offload_thread_id();
+    offload->count = nic_count_get(ufid);
     offload->orig_in_port = ODPP_NONE;
     offload->why = NIC_NOT_TUNNEL;
     ovs_mutex_init(&offload->mutex);
@@ -125,7 +128,6 @@ free_offload(struct nic_offload *offload)
 {
     free_flow(offload);
     free(offload->handles);
-    free(offload->claims);
     ovs_mutex_destroy(&offload->mutex);
     ovs_mutex_destroy(&offload->last_mutex);
     free(offload);
@@ -144,6 +146,14 @@ set_flow(struct nic_offload *offload, const struct match *match,
     if (orig_in_port != ODPP_NONE) {
         offload->orig_in_port = orig_in_port;
     }
+}
+
+static bool
+has_actions(const struct nic_offload *offload, const struct nlattr *actions,
+            size_t actions_len)
+{
+    return (actions_len == offload->actions_len
+            && !memcmp(actions, offload->actions, actions_len));
 }
 
 /* States of a flow. */
@@ -214,6 +224,8 @@ remove_offload(struct nic_offload *offload, bool *news)
     ovs_mutex_lock(&offload->mutex);
     nic_offload_remove_rules(offload, NULL, news);
     offload->dead = true;
+    nic_count_unref(offload->count);
+    offload->count = NULL;
     ovs_mutex_lock(&offload->last_mutex);
     set_state(offload, NIC_NOT_TUNNEL, NULL);
     ovs_mutex_unlock(&offload->last_mutex);
@@ -233,7 +245,7 @@ nic_offload_put(struct netdev *netdev, const ovs_u128 *ufid,
                 size_t actions_len, odp_port_t orig_in_port)
 {
     struct nic_offload *offload;
-    bool known, ours;
+    bool known, ours, same;
 
     nic_offload_workers_init();
     offload = nic_offload_find(netdev, ufid);
@@ -247,8 +259,10 @@ nic_offload_put(struct netdev *netdev, const ovs_u128 *ufid,
         nic_offload_forget(ufid);
         offload = create(netdev, ufid);
     }
+    /* As it is for each copy after the first, when all get new actions. */
+    same = known && has_actions(offload, actions, actions_len);
     set_flow(offload, match, actions, actions_len, orig_in_port);
-    ours = update(offload, known);
+    ours = update(offload, known && !same);
     if (!ours && !known) {
         nic_offload_del(netdev, ufid);
     }
@@ -277,12 +291,34 @@ nic_offload_is_stale(const ovs_u128 *ufid, const struct nlattr *actions,
 
     ovs_rwlock_rdlock(&nic_ethdev_rwlock);
     offload = nic_offload_find_any(ufid);
-    stale = (offload
-             ? (actions_len != offload->actions_len
-                || memcmp(actions, offload->actions, actions_len))
+    stale = (offload ? !has_actions(offload, actions, actions_len)
              : nic_base_flow_is_stale(ufid, actions, actions_len));
     ovs_rwlock_unlock(&nic_ethdev_rwlock);
     return stale;
+}
+
+bool
+nic_offload_get(const struct netdev *netdev, const ovs_u128 *ufid,
+                struct dpif_flow_attrs *attrs)
+{
+    struct nic_offload *offload;
+
+    ovs_rwlock_rdlock(&nic_ethdev_rwlock);
+    offload = nic_offload_find(netdev, ufid);
+    if (offload) {
+        if (!ovs_mutex_trylock(&offload->mutex)) {
+            nic_offload_refresh(offload);
+            ovs_mutex_unlock(&offload->mutex);
+        }
+        ovs_mutex_lock(&offload->last_mutex);
+        attrs->offloaded = offload->counted != NULL;
+        attrs->dp_layer = (attrs->offloaded && !offload->partial
+                           && offload->why == NIC_OFFLOADABLE
+                           ? "dpdk" : "ovs");
+        ovs_mutex_unlock(&offload->last_mutex);
+    }
+    ovs_rwlock_unlock(&nic_ethdev_rwlock);
+    return offload != NULL;
 }
 
 bool
@@ -322,17 +358,19 @@ remove_rules(struct nic_offload *offload, const struct netdev *netdev,
              bool *news)
     OVS_REQ_RDLOCK(nic_ethdev_rwlock)
 {
+    enum nic_refusal why;
     size_t n;
 
     ovs_mutex_lock(&offload->mutex);
     n = offload->n_handles;
     nic_offload_remove_rules(offload, netdev, news);
-    if (n != offload->n_handles) {
-        ovs_mutex_lock(&offload->last_mutex);
-        set_state(offload, (offload->why == NIC_OFFLOADABLE ? NIC_PORT_STOPPED
-                            : offload->why), offload->detail);
-        ovs_mutex_unlock(&offload->last_mutex);
-    }
+    ovs_mutex_lock(&offload->last_mutex);
+    why = (n != offload->n_handles && offload->why == NIC_OFFLOADABLE
+           ? NIC_PORT_STOPPED : offload->why);
+    /* Also if the worker has changed rules and not said so yet: 'netdev' must
+     * not stay in 'counted'. */
+    set_state(offload, why, offload->detail);
+    ovs_mutex_unlock(&offload->last_mutex);
     ovs_mutex_unlock(&offload->mutex);
 }
 

@@ -24,7 +24,6 @@
 #include "openvswitch/types.h"
 
 struct dpif_flow_attrs;
-struct dpif_flow_stats;
 struct flow_wildcards;
 struct match;
 struct netdev;
@@ -63,32 +62,12 @@ void nic_offload_forget(const ovs_u128 *ufid)
 bool nic_offload_del(const struct netdev *netdev, const ovs_u128 *ufid)
     OVS_EXCLUDED(nic_ethdev_rwlock);
 
-/* If the flow is here, returns true and fills in what flow_get() of struct
- * netdev_flow_api does: what NICs have done for it and whether it is in one
- * now ('offloaded'), wholly ('dp_layer' "dpdk") or so that its packets go on
- * to software ("ovs").  Any thread. */
+/* If the flow is here, returns true, counts what NICs have done for it, see
+ * nic-count.h, and says whether it is in one now ('offloaded'), wholly
+ * ('dp_layer' "dpdk") or so that its packets go on to software ("ovs").  Any
+ * thread. */
 bool nic_offload_get(const struct netdev *netdev, const ovs_u128 *ufid,
-                     struct dpif_flow_stats *, struct dpif_flow_attrs *)
-    OVS_EXCLUDED(nic_ethdev_rwlock);
-
-/* Adds what others, who have it no more, counted in a NIC for the flow.
- * Offload threads. */
-void nic_offload_add_stats(const struct netdev *netdev, const ovs_u128 *ufid,
-                           const struct dpif_flow_stats *)
-    OVS_EXCLUDED(nic_ethdev_rwlock);
-
-/* Each PMD thread has a copy of the flow, of which all are told what the NIC
- * has done, where the base would add it up again and again.  Changes packets
- * and bytes of '*stats', which are those of all since ever, to the share of
- * 'copy': what nobody was told before is given to whoever asks first, and no
- * share shrinks.  Any thread. */
-void nic_offload_claim(const struct netdev *netdev, const ovs_u128 *ufid,
-                       const void *copy, struct dpif_flow_stats *stats)
-    OVS_EXCLUDED(nic_ethdev_rwlock);
-
-/* The datapath has removed 'copy', whose address may soon be another's.
- * Offload threads. */
-void nic_offload_disclaim(const ovs_u128 *ufid, const void *copy)
+                     struct dpif_flow_attrs *)
     OVS_EXCLUDED(nic_ethdev_rwlock);
 
 /* Removes all flows of 'netdev', and all rules on it and to it; the flows that

@@ -18,6 +18,7 @@
 #include "netdev-offload.h"
 #include "netlink.h"
 #include "nic-base-flow.h"
+#include "nic-count.h"
 #include "nic-offload.h"
 #include "odp-netlink.h"
 #include "odp-util.h"
@@ -77,10 +78,9 @@ is_stale(const ovs_u128 *id, const struct ofpbuf *actions)
 static bool
 is_known(void)
 {
-    struct dpif_flow_stats stats;
     struct dpif_flow_attrs attrs;
 
-    return nic_offload_get(netdev, &ufid, &stats, &attrs);
+    return nic_offload_get(netdev, &ufid, &attrs);
 }
 
 static void
@@ -132,51 +132,80 @@ check_masks(void)
     ovs_assert(ovs_u128_equals(first, third));
 }
 
-/* A flow that leaves the tunnel stays known for what was counted. */
+/* What 'copy' is told now. */
+static struct dpif_flow_stats
+told(const void *copy)
+{
+    struct dpif_flow_stats stats = { .n_packets = 0 };
+
+    nic_count_claim(&ufid, copy, &stats);
+    return stats;
+}
+
+/* A flow that leaves the tunnel stays known, and in software. */
 static void
 check_plain(void)
 {
-    struct dpif_flow_stats counted = { .n_packets = 7, .n_bytes = 700 };
-    struct dpif_flow_stats stats;
     struct dpif_flow_attrs attrs;
 
     ovs_assert(put(&push));
-    nic_offload_add_stats(netdev, &ufid, &counted);
-    nic_offload_add_stats(netdev, &other_ufid, &counted);
     ovs_assert(!put(&plain));
-    ovs_assert(nic_offload_get(netdev, &ufid, &stats, &attrs));
-    ovs_assert(stats.n_packets == 7 && stats.n_bytes == 700);
+    ovs_assert(nic_offload_get(netdev, &ufid, &attrs));
     ovs_assert(!attrs.offloaded && !strcmp(attrs.dp_layer, "ovs"));
     ovs_assert(put(&push));
-    ovs_assert(nic_offload_get(netdev, &ufid, &stats, &attrs));
-    ovs_assert(stats.n_packets == 7 && stats.n_bytes == 700);
     ovs_assert(nic_offload_del(netdev, &ufid) && !is_known());
 }
 
-/* What the base tells may shrink. */
+/* Says that the base tells of so many packets. */
+static bool
+base_tells(uint64_t packets, uint64_t bytes)
+{
+    struct dpif_flow_stats stats = { .n_packets = packets, .n_bytes = bytes,
+                                     .used = packets };
+
+    return nic_base_flow_count(netdev, &ufid, &stats);
+}
+
+/* What the base tells may shrink; what was told before stays, over its flow's
+ * end and becoming a tunnel's, while there is a copy. */
 static void
 check_base_counts(void)
 {
-    struct dpif_flow_stats stats = { .n_packets = 7, .n_bytes = 700 };
+    int copy;
 
-    ovs_assert(!nic_base_flow_count(netdev, &ufid, &stats));
+    ovs_assert(!base_tells(7, 700));
+    ovs_assert(!told(&copy).n_packets);
     nic_base_flow_add(netdev, &ufid, plain.data, plain.size);
-    ovs_assert(nic_base_flow_count(netdev, &ufid, &stats));
-    ovs_assert(stats.n_packets == 7 && stats.n_bytes == 700);
-    memset(&stats, 0, sizeof stats);
-    ovs_assert(nic_base_flow_count(netdev, &ufid, &stats));
-    ovs_assert(stats.n_packets == 7 && stats.n_bytes == 700);
-    stats.n_packets = 8;
+    ovs_assert(base_tells(7, 700));
+    ovs_assert(told(&copy).n_packets == 7 && told(&copy).n_bytes == 700);
+    ovs_assert(told(&copy).used == 7);
+    ovs_assert(base_tells(0, 0));
+    ovs_assert(told(&copy).n_packets == 7 && told(&copy).n_bytes == 700);
     nic_base_flow_add(netdev, &ufid, push.data, push.size);
-    ovs_assert(nic_base_flow_count(netdev, &ufid, &stats));
-    ovs_assert(stats.n_packets == 8 && stats.n_bytes == 700);
+    ovs_assert(base_tells(8, 0));
+    ovs_assert(told(&copy).n_packets == 8 && told(&copy).n_bytes == 700);
+
+    ovs_assert(put(&push));
+    ovs_assert(told(&copy).n_packets == 8 && told(&copy).n_bytes == 700);
+    ovs_assert(base_tells(9, 900));
     ovs_assert(nic_base_flow_remove(netdev, &ufid));
+    ovs_assert(told(&copy).n_packets == 9 && told(&copy).n_bytes == 900);
+    ovs_assert(nic_offload_del(netdev, &ufid));
+    ovs_assert(told(&copy).n_packets == 9 && told(&copy).n_bytes == 900);
+    nic_base_flow_add(netdev, &ufid, plain.data, plain.size);
+    ovs_assert(base_tells(2, 200));
+    ovs_assert(told(&copy).n_packets == 11 && told(&copy).n_bytes == 1100);
+
+    /* Nobody is left who was told anything. */
+    nic_base_flow_remove_all(netdev);
+    nic_count_disclaim(&ufid, &copy);
+    ovs_assert(!told(&copy).n_packets);
 }
 
 /* Copies come and go, and what they are told adds up to what NICs counted.
- * Addresses are used again. */
+ * Addresses are used again.  Those who count come and go, too. */
 
-enum { N_COPIES = 4 };
+enum { N_COPIES = 4, N_COUNTERS = 3 };
 
 struct copy {
     bool alive;
@@ -184,12 +213,10 @@ struct copy {
 };
 
 static void
-ask(struct copy *copy, uint64_t total)
+ask(struct copy *copy)
 {
-    struct dpif_flow_stats stats = { .n_packets = total,
-                                     .n_bytes = 100 * total };
+    struct dpif_flow_stats stats = told(copy);
 
-    nic_offload_claim(netdev, &ufid, copy, &stats);
     ovs_assert(stats.n_bytes == 100 * stats.n_packets);
     ovs_assert(stats.n_packets >= copy->told);
     copy->told = stats.n_packets;
@@ -198,36 +225,54 @@ ask(struct copy *copy, uint64_t total)
 static void
 check_claims(void)
 {
+    /* The first stays. */
+    struct nic_count *counters[N_COUNTERS] = { nic_count_get(&ufid) };
+    struct nic_count *other = nic_count_get(&other_ufid);
     struct copy copies[N_COPIES];
     uint64_t total = 0, sum = 0;
 
     memset(copies, 0, sizeof copies);
-    ovs_assert(put(&push));
     for (int i = 0; i < 100000; i++) {
+        struct nic_count **counter = &counters[random_range(N_COUNTERS)];
         struct copy *copy = &copies[random_range(N_COPIES)];
+
+        if (!*counter) {
+            *counter = (random_range(2) ? nic_count_get(&ufid)
+                        : nic_count_ref(counters[0]));
+        } else if (random_range(4) || counter == counters) {
+            uint64_t more = random_range(3);
+            struct dpif_flow_stats stats = { .n_packets = more,
+                                             .n_bytes = 100 * more };
+
+            nic_count_add(*counter, &stats);
+            nic_count_add(other, &stats);
+            total += more;
+        } else {
+            nic_count_unref(*counter);
+            *counter = NULL;
+        }
 
         if (!copy->alive) {
             *copy = (struct copy) { .alive = true };
         } else if (random_range(4)) {
             uint64_t before = copy->told;
-            uint64_t shown = total += random_range(3);
 
-            /* One that asked before others may be told late. */
-            if (shown > 5 && random_range(8) == 0) {
-                ask(copy, shown - random_range(5));
-            }
-            ask(copy, shown);
+            ask(copy);
             sum += copy->told - before;
             ovs_assert(sum == total);
         } else {
-            nic_offload_disclaim(&ufid, copy);
+            nic_count_disclaim(&ufid, copy);
             copy->alive = false;
         }
-        if (random_range(100) == 0) {
-            put(random_range(2) ? &push : &plain);
-        }
     }
-    ovs_assert(nic_offload_del(netdev, &ufid));
+    nic_count_unref(other);
+    for (int i = 0; i < N_COUNTERS; i++) {
+        nic_count_unref(counters[i]);
+    }
+    for (int i = 0; i < N_COPIES; i++) {
+        nic_count_disclaim(&ufid, &copies[i]);
+    }
+    ovs_assert(!told(copies).n_packets);
 }
 
 static void *

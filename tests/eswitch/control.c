@@ -23,9 +23,9 @@ static const char usage[] =
     "  limit-rules ESWITCH|all N|none    limit-encaps ESWITCH|all N|none\n"
     "  fail-create ERRNO [TIMES]|off     fail-query ERRNO|off\n"
     "  fail-destroy ERRNO [TIMES]|off\n"
-    "  slow-create MS                    counter-lag MS\n"
-    "  freeze-counters yes|no            geneve-option ESWITCH|all "
-    "yes|no|late\n"
+    "  slow-create MS                    slow-destroy MS\n"
+    "  counter-lag MS                    freeze-counters yes|no\n"
+    "  geneve-option ESWITCH|all yes|no|late\n"
     "  flush PORT                        reset PORT [MS]\n";
 
 static char *
@@ -175,6 +175,9 @@ eswitch_control(const char *command)
     } else if (get_number(first, &value) && value <= 60000) {
         if (!strcmp(verb, "slow-create")) {
             model.slow_create = value;
+            return answer("ok\n");
+        } else if (!strcmp(verb, "slow-destroy")) {
+            model.slow_destroy = value;
             return answer("ok\n");
         } else if (!strcmp(verb, "counter-lag")) {
             model.counter_lag = value;

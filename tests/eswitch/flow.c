@@ -200,6 +200,9 @@ rte_flow_destroy(uint16_t port_id, struct rte_flow *flow,
     if (!port) {
         return REAL(rte_flow_destroy)(port_id, flow, error);
     }
+    if (model.slow_destroy) {
+        usleep(model.slow_destroy * 1000);
+    }
     pthread_rwlock_wrlock(&port->eswitch->lock);
     rule = eswitch_rule_find(port->eswitch, (uintptr_t) flow);
     if (!rule) {

@@ -268,7 +268,7 @@ struct model {
     atomic_int create_error, create_error_left; /* errno, how often more. */
     atomic_int destroy_error, destroy_error_left;
     atomic_int query_error;
-    atomic_uint slow_create;    /* ms. */
+    atomic_uint slow_create, slow_destroy;      /* ms. */
     atomic_uint counter_lag;    /* ms; 0: none. */
     atomic_bool counters_frozen;
 

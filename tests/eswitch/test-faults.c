@@ -126,6 +126,16 @@ test_injected(void)
     command("slow-create 0");
     test_end();
 
+    test_begin("slow destroy");
+    command("slow-destroy 30");
+    clock_gettime(CLOCK_MONOTONIC, &then);
+    test_check(!rte_flow_destroy(test_ids[UA], rule, &error), "%s",
+               error.message);
+    test_check(ms_since(&then) >= 30, "%u ms", ms_since(&then));
+    command("slow-destroy 0");
+    rule = make();
+    test_end();
+
     test_begin("query fails");
     command("fail-query EIO");
     test_check(hits(UA, rule) == UINT64_MAX, "query");

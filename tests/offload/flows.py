@@ -100,7 +100,7 @@ class Flows:
     def number(self, port):
         """An OpenFlow port's number."""
         return (200 + int(port[1]) if port[0] == 't'
-                else 100 + self.host.ports.index(port))
+                else self.host.number(port))
 
     def match(self, part):
         """The match of a flow."""

@@ -190,7 +190,7 @@ class Host(lab.Daemons):
         bridge = 'br-int' if port in self.vms else 'br-' + port
         return ('--', 'add-port', bridge, port, '--', 'set', 'Interface',
                 port, 'type=dpdk',
-                'ofport_request=%d' % (100 + self.ports.index(port)),
+                'ofport_request=%d' % self.number(port),
                 'options:dpdk-devargs=%s,iface=%s'
                 % (self.devices[port], port), *settings,
                 # As many as there are queues for sending.
@@ -198,6 +198,10 @@ class Host(lab.Daemons):
                   if self.taps else ()),
                 'mtu_request=%d'
                 % (1500 if port in self.uplinks else self.mtu))
+
+    def number(self, port):
+        """OpenFlow's number of PORT."""
+        return 100 + self.ports.index(port)
 
     def nic_words(self, n):
         """Words for vsctl() that add NIC N's bridge."""
