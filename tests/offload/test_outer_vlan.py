@@ -19,6 +19,9 @@ class OuterVlan:
 
     def setUp(self):
         super().setUp()
+        # For some ms after a change Open vSwitch learns by the old tag, and
+        # NORMAL does not look whether the port still is of that VLAN.
+        self.pair.appctl('fdb/flush', 'br-nic1')
         self.pair.flows('''
             in_port=vm1a,actions=set_field:%d->tun_id,output:t1
             in_port=t1,tun_id=%d,actions=vm1a
