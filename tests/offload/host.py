@@ -46,12 +46,12 @@ control = load(os.path.join(ESWITCH, 'control'))
 
 def until(what, condition, seconds=15):
     """Waits until CONDITION() is true, and returns its value."""
-    end = time.monotonic() + seconds
+    deadline = lab.Deadline(seconds)
     while True:
         value = condition()
         if value:
             return value
-        if time.monotonic() > end:
+        if not deadline.left():
             raise AssertionError('not in %d s: %s' % (
                 seconds, what() if callable(what) else what))
         time.sleep(0.03)

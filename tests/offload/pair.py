@@ -90,17 +90,17 @@ class Pair:
     def collect(self, one, expected, seconds):
         """What comes out until it is as EXPECTED."""
         frames = collections.defaultdict(list)
-        end = time.monotonic() + seconds
+        deadline = lab.Deadline(seconds)
         while True:
             for port, more in one.hear().items():
                 frames[port] += more
             if all(len(frames[port]) >= number
                    for port, number in expected.items()):
                 break
-            left = end - time.monotonic()
-            if left <= 0:
+            left = deadline.left()
+            if not left:
                 break
-            wire.wait(one.far.values(), left)
+            wire.wait(one.far.values(), min(left, deadline.still))
         got = {port: len(more) for port, more in frames.items() if more}
         if got != {port: n for port, n in expected.items() if n}:
             raise AssertionError('%s sent %s, expected %s:\n%s' % (
@@ -123,7 +123,7 @@ class Pair:
 
     def by_nic(self, source, frames, expected, seconds):
         """What in_nic() does, but for headers."""
-        end = time.monotonic() + seconds
+        deadline = lab.Deadline(seconds)
         while True:
             before, polled = self.hardware.passed(), self.hardware.polled()
             heard = self.exchange(source, frames, expected)
@@ -131,7 +131,7 @@ class Pair:
             change = difference(before, self.hardware.passed())
             if change[source].get('executed', 0) == len(frames):
                 break
-            if time.monotonic() > end:
+            if not deadline.left():
                 raise AssertionError('%s: not all in the NIC: %s\n%s\n%s' % (
                     source, change[source],
                     '\n'.join(self.hardware.rules()), self.explain()))

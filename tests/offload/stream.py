@@ -5,6 +5,7 @@ import struct
 import threading
 import time
 
+import lab
 import packets
 import wire
 
@@ -94,9 +95,9 @@ class Stream(threading.Thread):
         self.join(30)
         if self.error:
             raise self.error
-        end = time.monotonic() + seconds
+        deadline = lab.Deadline(seconds)
         while (any(self.lost(lane) for lane in range(len(self.lanes)))
-               and time.monotonic() < end):
+               and deadline.left()):
             wire.wait(self.host.far.values(), 0.1)
             self.collect()
 
@@ -122,10 +123,10 @@ class Stream(threading.Thread):
         """Waits until COUNT more have arrived of those sent from now on, and
         returns the first number that was sent after that."""
         mark = self.sent
-        end = time.monotonic() + 10
+        deadline = lab.Deadline(10)
         while sum(arrival.number > mark
                   for arrival in self.arrivals[lane][-4 * count:]) < count:
-            if time.monotonic() > end:
+            if not deadline.left():
                 raise AssertionError('lane %d: nothing arrives any more'
                                      % lane)
             time.sleep(0.02)

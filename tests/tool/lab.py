@@ -15,6 +15,8 @@ import time
 HERE = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 TREE = os.environ.get('OVS_TREE', os.path.join(TOP, 'build/ovs'))
+# Seconds for what takes none unless the machine stands still.
+PATIENCE = 300
 TOOL = os.path.join(TOP, 'utilities/ovs-multinic')
 sys.path.insert(0, os.path.join(TOP, 'utilities'))
 
@@ -35,10 +37,26 @@ def why_not():
     return None
 
 
+class Deadline:
+    """Ends after SECONDS in which this process runs: a virtual machine may
+    stand still for minutes."""
+    still = 2
+
+    def __init__(self, seconds):
+        self.seconds, self.last = seconds, time.monotonic()
+
+    def left(self):
+        """How many of the seconds are left, to be asked again and again."""
+        now = time.monotonic()
+        self.seconds -= min(now - self.last, self.still)
+        self.last = now
+        return max(0, self.seconds)
+
+
 def run(*words, **how):
     """Runs a command that must succeed; returns what it prints."""
     result = subprocess.run(words, stdout=subprocess.PIPE, text=True,
-                            stderr=subprocess.PIPE, timeout=60, **how)
+                            stderr=subprocess.PIPE, timeout=PATIENCE, **how)
     if result.returncode:
         raise AssertionError('%s: %s' % (' '.join(words), result.stderr))
     return result.stdout
@@ -126,13 +144,13 @@ class Daemons:
 
     def vsctl(self, *words):
         """Runs ovs-vsctl."""
-        return self.host(TREE + '/utilities/ovs-vsctl', '--timeout=20',
-                         *words)
+        return self.host(TREE + '/utilities/ovs-vsctl',
+                         '--timeout=%d' % PATIENCE, *words)
 
     def appctl(self, *words):
         """Asks ovs-vswitchd."""
-        return self.host(TREE + '/utilities/ovs-appctl', '--timeout=20',
-                         *words)
+        return self.host(TREE + '/utilities/ovs-appctl',
+                         '--timeout=%d' % PATIENCE, *words)
 
 
 class Lab(Daemons):
@@ -161,7 +179,7 @@ class Lab(Daemons):
             ('ip', 'netns', 'exec', self.ns('host'), '/usr/bin/python3',
              TOOL, words[0], *state, *words[1:]),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            timeout=120, env={**self.env, **(env or {})})
+            timeout=PATIENCE, env={**self.env, **(env or {})})
         return result.returncode, result.stdout, result.stderr
 
     def kernel(self):

@@ -20,9 +20,9 @@ TWO = ONE + ['nic2,10.1.2.1/24,10.1.2.254']
 
 def wait_for(condition, seconds=10):
     """Waits until CONDITION() holds."""
-    end = time.monotonic() + seconds
+    deadline = lab.Deadline(seconds)
     while not condition():
-        if time.monotonic() > end:
+        if not deadline.left():
             return False
         time.sleep(0.05)
     return True

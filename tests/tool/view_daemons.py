@@ -11,6 +11,8 @@ import tempfile
 import threading
 import time
 
+import lab
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 TREE = os.environ.get('OVS_TREE') or os.path.join(TOP, 'build', 'ovs')
@@ -28,9 +30,9 @@ def data(name):
 
 def wait_for(condition, seconds=20):
     """Waits until CONDITION() holds; fails after SECONDS."""
-    end = time.monotonic() + seconds
+    deadline = lab.Deadline(seconds)
     while not condition():
-        assert time.monotonic() < end, 'waited %s s in vain' % seconds
+        assert deadline.left(), 'waited %s s in vain' % seconds
         time.sleep(0.05)
 
 
