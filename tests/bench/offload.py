@@ -287,8 +287,8 @@ def measure_unused(build, label):
                    "the flow")
         wait_until(lambda: packets(daemon) > 100000, "packets")
         if label == "on":
-            flows = json.loads(daemon.ctl("encap/offload-show", "format=json"))
-            assert "foreign-driver" in json.dumps(flows), flows
+            wait_until(lambda: "foreign-driver" in daemon.ctl(
+                "encap/offload-show", "format=json"), "the reason")
         daemon.ctl("dpif-netdev/pmd-stats-clear")
         start = time.monotonic()
         time.sleep(3)           # The interval that is measured.
