@@ -28,8 +28,8 @@ bool nic_base_flow_is_stale(const ovs_u128 *ufid, const struct nlattr *actions,
                             size_t actions_len);
 
 /* If the base has the flow, returns true and counts, see nic-count.h, by what
- * '*stats', which it now has for the flow, are above the highest so far: they
- * begin anew with a rule. */
+ * '*stats', which it now has for the flow, are above the highest so far: it
+ * does not always tell all. */
 bool nic_base_flow_count(const struct netdev *netdev, const ovs_u128 *ufid,
                          const struct dpif_flow_stats *stats);
 

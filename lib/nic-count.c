@@ -63,12 +63,19 @@ free_count(struct nic_count *count)
     free(count);
 }
 
+static bool
+is_used(const struct nic_count *count)
+    OVS_REQUIRES(count->mutex)
+{
+    return count->n_refs || count->n_claims;
+}
+
 /* Forgets 'count' unless somebody refers to it or has a share. */
 static void
 check_use(struct nic_count *count)
     OVS_REQUIRES(counts_mutex, count->mutex)
 {
-    if (!count->n_refs && !count->n_claims) {
+    if (!is_used(count)) {
         cmap_remove(&counts, &count->node, hash_ufid(&count->ufid));
         ovsrcu_postpone(free_count, count);
     }
@@ -157,13 +164,16 @@ nic_count_claim(const ovs_u128 *ufid, const void *copy,
                 struct dpif_flow_stats *stats)
 {
     struct nic_count *count;
-    struct claim *claim;
 
     /* So that nothing is computed where no NIC has flows. */
     count = cmap_is_empty(&counts) ? NULL : find(ufid);
-    if (count) {
-        ovs_mutex_lock(&count->mutex);
-        claim = get_claim(count, copy);
+    if (!count) {
+        return;
+    }
+    ovs_mutex_lock(&count->mutex);
+    if (is_used(count)) {
+        struct claim *claim = get_claim(count, copy);
+
         claim->packets += count->packets - count->told_packets;
         claim->bytes += count->bytes - count->told_bytes;
         count->told_packets = count->packets;
@@ -171,8 +181,8 @@ nic_count_claim(const ovs_u128 *ufid, const void *copy,
         stats->n_packets += claim->packets;
         stats->n_bytes += claim->bytes;
         stats->used = MAX(stats->used, count->used);
-        ovs_mutex_unlock(&count->mutex);
     }
+    ovs_mutex_unlock(&count->mutex);
 }
 
 void
@@ -180,6 +190,9 @@ nic_count_disclaim(const ovs_u128 *ufid, const void *copy)
 {
     struct nic_count *count;
 
+    if (cmap_is_empty(&counts)) {
+        return;
+    }
     ovs_mutex_lock(&counts_mutex);
     count = find(ufid);
     if (count) {

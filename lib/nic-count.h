@@ -13,7 +13,7 @@
  * one all.  Here a copy has a share: what nobody was told before is given to
  * whoever asks first, no share shrinks, and it stays when the rules are gone.
  *
- * Any thread.  Callers need no lock, and none is taken inside. */
+ * Any thread.  Callers may hold any lock. */
 
 #include <stdint.h>
 
@@ -36,7 +36,7 @@ void nic_count_add(struct nic_count *, const struct dpif_flow_stats *stats);
 void nic_count_claim(const ovs_u128 *ufid, const void *copy,
                      struct dpif_flow_stats *stats);
 
-/* The datapath has removed 'copy', whose address may soon be another's. */
+/* 'copy' is going to be freed, and nobody can claim for it any more. */
 void nic_count_disclaim(const ovs_u128 *ufid, const void *copy);
 
 #endif /* nic-count.h */

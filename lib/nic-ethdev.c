@@ -122,6 +122,7 @@ nic_ethdev_remove(struct nic_ethdev *ethdev)
 
     /* They go with the port. */
     LIST_FOR_EACH_POP (rule, node, &ethdev->stuck) {
+        nic_ethdev_count(&rule->handle);
         forget_rule(&rule->handle, &news);
         free(rule);
     }
